@@ -1,0 +1,45 @@
+"""riskgrad: train policies on the risk of the return that you care about, not only on its mean.
+
+    policy + environment -> episodes -> returns (and importance weights) -> risk -> gradient -> ascent -> run -> report
+
+Each arrow is a folder: `policy` and `mdp` (or Gymnasium) make `episodes`; their returns, reweighted by `weights` when
+another policy acted, go into a measure of `risk` (a `distortion` of the law, mean-variance, your own); `gradient` sees
+only a function of the parameters; `ascent` takes the step; `algorithms` put these together as the paper does; `run`
+keeps what happened; `evaluation` and `report` say what it bought. `exact` and `theory` are the truth behind it all.
+
+Larger is better everywhere, the default attitude is averse, and alpha is the mass of the bad tail.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from riskgrad import distortion as distortion
+    from riskgrad import risk as risk
+    from riskgrad.report.distortions import plot_distortions as plot_distortions
+    from riskgrad.types import DiscreteLaw as DiscreteLaw
+
+__version__ = "0.1.0"
+
+# public name -> the module that holds it; a folder is its own module
+_HOMES = {
+    "distortion": "riskgrad.distortion",
+    "risk": "riskgrad.risk",
+    "DiscreteLaw": "riskgrad.types",
+    "plot_distortions": "riskgrad.report.distortions",
+}
+
+__all__ = ["DiscreteLaw", "__version__", "distortion", "plot_distortions", "risk"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'riskgrad' has no attribute {name!r}")
+    home = importlib.import_module(_HOMES[name])
+    value = home if home.__name__ == f"riskgrad.{name}" else getattr(home, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,60 @@
+"""What riskgrad raises, and how it says what went wrong.
+
+    RiskgradError
+    └── InputError (ValueError)      an argument breaks a rule
+        ├── UnknownNameError         a name that is not on the list; offers the nearest one
+        └── TooLargeError            an exact computation that would not fit; names its size
+
+Every message is one line: the name, the rule, the value got, and what to do.
+"""
+
+import difflib
+from collections.abc import Iterable
+
+LONGEST_VALUE = 80
+
+
+class RiskgradError(Exception):
+    """The root of everything that riskgrad raises on purpose."""
+
+
+class InputError(RiskgradError, ValueError):
+    """An argument breaks a rule.
+
+    Args:
+        name: the argument, in the user's words.
+        rule: what it must be; it follows the word "must".
+        got: the value that broke the rule.
+        advice: what to do about it.
+    """
+
+    def __init__(self, name: str, rule: str, got: object, advice: str = "") -> None:
+        super().__init__(name, rule, got, advice)
+
+    def __str__(self) -> str:
+        name, rule, got, advice = self.args
+        line = f"{name} must {rule}, got {_short(got)}"
+        return f"{line}; {advice}" if advice else line
+
+
+class UnknownNameError(InputError):
+    """A name that is not on the list of known ones."""
+
+    def __init__(self, kind: str, got: object, known: Iterable[str], advice: str = "") -> None:
+        names = sorted(known)
+        near = difflib.get_close_matches(str(got).lower(), names, n=1, cutoff=0.5)
+        hints = [f"did you mean {near[0]!r}?"] if near else []
+        super().__init__(kind, f"be one of {', '.join(names)}", got, " ".join([*hints, advice]).strip())
+        self.nearest = near[0] if near else None
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return InputError, self.args
+
+
+class TooLargeError(InputError):
+    """An exact computation that would not fit in memory or time."""
+
+
+def _short(value: object) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 3] + "..."

@@ -1,0 +1,87 @@
+"""Every random stream of the project: a key (seed, purpose, iteration, pair, episode) becomes numbers.
+
+No number depends on the order in which work is done. A run that is split over threads, processes or machines, or killed
+and resumed, asks for the same keys and so sees the same numbers; nothing has to be saved of a generator's state.
+
+Two faces of the same key:
+
+- `Stream.generator(...)` gives a NumPy generator, for directions, bootstrap resamples, environments.
+- `Stream.keys(...)` gives one 64-bit word per pair, for compiled samplers. They derive the stream of one episode from it:
+  episode e of a pair with key k starts SplitMix64 at `mix(k + (e + 1) * GOLDEN)`, so that the two policies of a +- pair
+  see the same numbers (common random numbers) and no two episodes share a stream.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskgrad.errors import InputError
+from riskgrad.types import IntArray
+
+GOLDEN: Final = 0x9E3779B97F4A7C15
+
+
+class Purpose(IntEnum):
+    """What a stream is for; two purposes never share a number. The values are part of what a seed means."""
+
+    DIRECTIONS = 1
+    TRAINING = 2
+    HELD_OUT = 3
+    EVALUATION = 4
+    BOOTSTRAP = 5
+    RESERVOIR = 6
+    INITIAL = 7
+    EXAMPLE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Everything random in one iteration for one purpose; pairs and episodes are told apart inside it.
+
+    Equal keys give equal numbers, different keys give independent ones.
+
+    Attributes:
+        seed: the run's seed, a non-negative integer of any size.
+        purpose: what the numbers are for.
+        iteration: the iteration k of the run.
+    """
+
+    seed: int
+    purpose: Purpose
+    iteration: int = 0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int | np.integer) or self.seed < 0:
+            raise InputError("seed", "be a non-negative integer", self.seed)
+
+    def generator(self, pair: int = 0, episode: int = 0) -> np.random.Generator:
+        """Give the NumPy generator of one pair and episode."""
+        return np.random.Generator(np.random.PCG64(self._sequence(pair, episode)))
+
+    def keys(self, pairs: IntArray) -> NDArray[np.uint64]:
+        """Give one 64-bit key per row, for compiled samplers; rows of one pair get the same key.
+
+        Args:
+            pairs: the pair of each row [P], not negative.
+
+        Returns:
+            keys [P].
+        """
+        base = self._sequence().generate_state(1, np.uint64)[0]
+        with np.errstate(over="ignore"):
+            return mix(base + (pairs.astype(np.uint64) + np.uint64(1)) * np.uint64(GOLDEN))
+
+    def _sequence(self, *rest: int) -> np.random.SeedSequence:
+        key = (int(self.purpose), int(self.iteration), *(int(part) for part in rest))
+        return np.random.SeedSequence(int(self.seed), spawn_key=key)
+
+
+def mix(word: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Finalise SplitMix64: a bijection of 64-bit words whose every output bit depends on every input bit."""
+    with np.errstate(over="ignore"):
+        word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return word ^ (word >> np.uint64(31))

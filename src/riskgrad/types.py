@@ -1,0 +1,164 @@
+"""The few kinds of data that flow through riskgrad, every field with its axes.
+
+    P policies at once   m episodes each   T steps   d parameters   K atoms of a law   V visits of a batch
+
+`Returns` is what a source of episodes gives for many policies, `Episodes` is a recorded batch of one policy that can be
+reweighted for others, `DiscreteLaw` is an exact law of the return, and `Gradient` is an estimate with its error.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from riskgrad.errors import InputError
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+MASS_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Returns:
+    """The returns of P policies, m episodes each.
+
+    Attributes:
+        values: discounted returns [P, m]; larger is better.
+        lengths: steps of each episode [P, m].
+    """
+
+    values: FloatArray
+    lengths: IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Episodes:
+    """A recorded batch of m episodes of one behaviour policy, kept as visits so that it can be reweighted.
+
+    What an episode did is a bag of visits: the pairs (observation, action) that it met and how often. That is all that
+    an importance ratio or a score needs. Visits of episode i are the rows offsets[i]:offsets[i + 1].
+
+    Attributes:
+        values: discounted returns [m].
+        lengths: steps of each episode [m].
+        offsets: where each episode's visits begin [m + 1].
+        observations: a state index [V], or an observation [V, ...].
+        actions: an action index [V], or an action [V, ...].
+        counts: how often the episode made this visit [V].
+        log_behaviour: log b(action | observation) of the policy that acted [V].
+    """
+
+    values: FloatArray
+    lengths: IntArray
+    offsets: IntArray
+    observations: NDArray[Any]
+    actions: NDArray[Any]
+    counts: IntArray
+    log_behaviour: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Gradient:
+    """An estimate of the gradient of a risk measure, with its own error.
+
+    Attributes:
+        vector: the estimate [d].
+        standard_error: square root of the estimated E||vector - E vector||^2, a number; NaN where it cannot be told.
+    """
+
+    vector: FloatArray
+    standard_error: float
+
+    @property
+    def norm(self) -> float:
+        """Euclidean norm of the estimate."""
+        return float(np.sqrt(np.sum(self.vector * self.vector)))
+
+
+@dataclass(frozen=True, eq=False)
+class DiscreteLaw:
+    """The law of a return that takes finitely many values.
+
+    Equal values are merged and atoms of probability zero are dropped, so that `values` is strictly increasing.
+
+    Args:
+        values: the atoms [K], finite, in any order.
+        probabilities: their masses [K], not negative, summing to 1 within 1e-9.
+    """
+
+    values: FloatArray
+    probabilities: FloatArray
+
+    def __init__(self, values: ArrayLike, probabilities: ArrayLike) -> None:
+        atoms, masses = _checked_atoms(values, probabilities)
+        kept = masses > 0.0
+        support, where = np.unique(atoms[kept], return_inverse=True)
+        object.__setattr__(self, "values", _frozen(support))
+        object.__setattr__(
+            self, "probabilities", _frozen(np.bincount(where, weights=masses[kept], minlength=len(support)))
+        )
+
+    @cached_property
+    def upper_mass(self) -> FloatArray:
+        """P(R >= values[i]) for each atom [K]; its first entry is 1 by definition, not by summation."""
+        tails = np.minimum(np.cumsum(self.probabilities[::-1])[::-1], 1.0)
+        tails[0] = 1.0
+        return _frozen(tails)
+
+    @cached_property
+    def lower_mass(self) -> FloatArray:
+        """P(R <= values[i]) for each atom [K]; its last entry is 1."""
+        heads = np.minimum(np.cumsum(self.probabilities), 1.0)
+        heads[-1] = 1.0
+        return _frozen(heads)
+
+    @cached_property
+    def mean(self) -> float:
+        """E[R]."""
+        return float(np.sum(self.probabilities * self.values))
+
+    @cached_property
+    def variance(self) -> float:
+        """Var[R], computed about the mean, so never negative."""
+        return float(np.sum(self.probabilities * (self.values - self.mean) ** 2))
+
+    def cdf(self, x: ArrayLike) -> FloatArray:
+        """F(x) = P(R <= x), elementwise."""
+        index = np.searchsorted(self.values, np.asarray(x, dtype=np.float64), side="right")
+        return np.concatenate([[0.0], self.lower_mass])[index]
+
+    def quantile(self, level: ArrayLike) -> FloatArray:
+        """Return inf{x : F(x) >= level} for levels in (0, 1], elementwise; level 0 gives the smallest atom."""
+        levels = np.asarray(level, dtype=np.float64)
+        if not np.all((levels >= 0.0) & (levels <= 1.0)):
+            raise InputError("level", "be in [0, 1]", level)
+        return self.values[np.searchsorted(self.lower_mass, levels, side="left")]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+def _checked_atoms(values: ArrayLike, probabilities: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    atoms, masses = np.asarray(values, dtype=np.float64), np.asarray(probabilities, dtype=np.float64)
+    if atoms.ndim != 1 or atoms.shape != masses.shape or atoms.size == 0:
+        raise InputError(
+            "values and probabilities",
+            "be two vectors of one length, not empty",
+            f"shapes {atoms.shape} and {masses.shape}",
+        )
+    if not np.all(np.isfinite(atoms)):
+        raise InputError("values", "be finite", atoms[~np.isfinite(atoms)][0])
+    if not np.all(masses >= 0.0):
+        raise InputError("probabilities", "not be negative or NaN", masses[~(masses >= 0.0)][0])
+    total = float(np.sum(masses))
+    if not abs(total - 1.0) <= MASS_TOLERANCE:
+        raise InputError("probabilities", "sum to 1", total)
+    return atoms, masses
+
+
+def _frozen(array: FloatArray) -> FloatArray:
+    array.flags.writeable = False
+    return array
