@@ -96,7 +96,7 @@ class DiscreteLaw:
         atoms, masses = _checked_atoms(values, probabilities)
         kept = masses > 0.0
         support, where = np.unique(atoms[kept], return_inverse=True)
-        object.__setattr__(self, "values", _frozen(support))
+        object.__setattr__(self, "values", _frozen(np.asarray(support, dtype=np.float64)))
         object.__setattr__(
             self, "probabilities", _frozen(np.bincount(where, weights=masses[kept], minlength=len(support)))
         )
