@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from riskgrad import distortion as distortion
+    from riskgrad import mdp as mdp
+    from riskgrad import policy as policy
     from riskgrad import risk as risk
     from riskgrad.report.distortions import plot_distortions as plot_distortions
     from riskgrad.types import DiscreteLaw as DiscreteLaw
@@ -24,12 +26,14 @@ __version__ = "0.1.0"
 # public name -> the module that holds it; a folder is its own module
 _HOMES = {
     "distortion": "riskgrad.distortion",
+    "mdp": "riskgrad.mdp",
+    "policy": "riskgrad.policy",
     "risk": "riskgrad.risk",
     "DiscreteLaw": "riskgrad.types",
     "plot_distortions": "riskgrad.report.distortions",
 }
 
-__all__ = ["DiscreteLaw", "__version__", "distortion", "plot_distortions", "risk"]
+__all__ = ["DiscreteLaw", "__version__", "distortion", "mdp", "plot_distortions", "policy", "risk"]
 
 
 def __getattr__(name: str) -> Any:

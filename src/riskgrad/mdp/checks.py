@@ -1,0 +1,105 @@
+"""What a finite model must satisfy, each refusal in one line that names the state, the action and the value got."""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from riskgrad.errors import InputError
+from riskgrad.mdp.outcomes import Outcomes
+from riskgrad.types import FloatArray
+
+ROW_TOLERANCE = 1e-6
+
+
+def checked_horizon(horizon: int) -> int:
+    """Return the horizon, an integer of at least 1."""
+    if isinstance(horizon, bool) or not isinstance(horizon, int | np.integer) or horizon < 1:
+        raise InputError("horizon", "be an integer of at least 1", horizon)
+    return int(horizon)
+
+
+def checked_discount(discount: float) -> float:
+    """Return the discount, a number in (0, 1]."""
+    if isinstance(discount, bool) or not isinstance(discount, int | float | np.number) or not 0.0 < discount <= 1.0:
+        raise InputError("discount", "be in (0, 1]", discount)
+    return float(discount)
+
+
+def checked_start(start: int | ArrayLike, n_states: int) -> FloatArray:
+    """Return the distribution of the first state [S] from a state or a distribution."""
+    given = np.asarray(start)
+    if given.ndim == 0:
+        if given.dtype.kind not in "iu" or not 0 <= int(given) < n_states:
+            raise InputError("start", f"be a state in 0..{n_states - 1}, or a distribution over states", start)
+        first = np.zeros(n_states)
+        first[int(given)] = 1.0
+        return first
+    if given.shape != (n_states,) or given.dtype.kind not in "iuf":
+        raise InputError("start", f"be a state, or a distribution of shape ({n_states},)", f"shape {given.shape}")
+    first = given.astype(np.float64)
+    if not np.all(first >= 0.0):
+        raise InputError("start", "not be negative or NaN", float(first[~(first >= 0.0)][0]))
+    total = float(np.sum(first))
+    if not abs(total - 1.0) <= ROW_TOLERANCE:
+        raise InputError("start", "sum to 1", total)
+    return first / total
+
+
+def checked_terminal(terminal: ArrayLike, n_states: int) -> NDArray[np.bool_]:
+    """Return the mask of terminal states [S] from indices or a mask."""
+    given = np.atleast_1d(np.asarray(terminal))
+    if given.dtype == np.bool_:
+        if given.shape != (n_states,):
+            raise InputError("terminal", f"be a mask of shape ({n_states},)", f"shape {given.shape}")
+        return given.copy()
+    mask = np.zeros(n_states, dtype=np.bool_)
+    if given.size == 0:
+        return mask
+    if given.dtype.kind not in "iu" or given.ndim != 1:
+        raise InputError("terminal", "hold states or be a mask", terminal)
+    outside = (given < 0) | (given >= n_states)
+    if np.any(outside):
+        raise InputError("terminal", f"hold states in 0..{n_states - 1}", int(given[outside][0]))
+    mask[given] = True
+    return mask
+
+
+def reachable_states(outcomes: Outcomes, start: FloatArray, terminal: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which states some episode can act in, of any policy and any length; a mask [S]."""
+    sources = outcomes.rows // outcomes.n_actions
+    moves = (outcomes.probabilities > 0.0) & ~outcomes.ends & ~terminal[outcomes.next_states] & ~terminal[sources]
+    sources, targets = sources[moves], outcomes.next_states[moves]
+    reached = start > 0.0
+    while True:
+        before = int(np.count_nonzero(reached))
+        reached[targets[reached[sources]]] = True
+        if np.count_nonzero(reached) == before:
+            return reached
+
+
+def check_rows(outcomes: Outcomes, reachable: NDArray[np.bool_], terminal: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Refuse rows that are no distribution; return the mask of terminal states [S].
+
+    States that no episode reaches and that lack a row count as terminal, see the module docstring of the model.
+    """
+    acting = ~terminal[outcomes.rows // outcomes.n_actions]
+    _refuse("probability", "be at least 0", outcomes, acting & ~(outcomes.probabilities >= 0.0), outcomes.probabilities)
+    possible = acting & (outcomes.probabilities > 0.0)
+    _refuse("reward", "be finite", outcomes, possible & ~np.isfinite(outcomes.rewards), outcomes.rewards)
+    shape = (outcomes.n_states, outcomes.n_actions)
+    sums = np.bincount(outcomes.rows, weights=outcomes.probabilities, minlength=shape[0] * shape[1]).reshape(shape)
+    lacking = ~terminal & np.any(sums == 0.0, axis=1)
+    wrong = ~(np.abs(sums - 1.0) <= ROW_TOLERANCE)
+    wrong[terminal | (lacking & ~reachable)] = False
+    if np.any(wrong):
+        state, action = (int(index[0]) for index in np.nonzero(wrong))
+        total = float(sums[state, action])
+        advice = f"if an episode ends in state {state}, list it in terminal" if total == 0.0 else ""
+        raise InputError(f"probabilities of (state {state}, action {action})", "sum to 1", total, advice)
+    return terminal | (lacking & ~reachable)
+
+
+def _refuse(what: str, rule: str, outcomes: Outcomes, bad: NDArray[np.bool_], values: FloatArray) -> None:
+    if np.any(bad):
+        first = int(np.flatnonzero(bad)[0])
+        name = f"{what} of {outcomes.pair(int(outcomes.rows[first]))} to state {int(outcomes.next_states[first])}"
+        raise InputError(name, rule, float(values[first]))

@@ -1,0 +1,205 @@
+"""A finite episodic Markov decision process, stored sparsely, frozen, and checked when it is made.
+
+    S states   A actions   K outcomes with positive probability
+
+Taking action a in state s draws one of the outcomes of (s, a): a next state, a reward, and whether the episode ends. An
+episode ends on such an outcome or after `horizon` steps (`eq:M_e`), whichever comes first; its return is the sum of
+discount^t * reward over its steps t = 0, 1, ... (`eq:Rtheta`). A discount of 1 is allowed: the horizon keeps it finite.
+
+What is decided here, and why:
+
+- Outcomes, not arrays [S, A, S], are what is stored, because the reward may be random given (s, a, s'), and because
+  real models are sparse. Equal outcomes of one (s, a) are merged, in the order (next state, reward).
+- Rows must sum to 1 within 1e-6, so that tables kept in single precision pass, and are then divided by their sum.
+- A state that can be reached needs a row for every action. A state that no episode can reach may lack rows: it is
+  treated as terminal, since no return can tell. Rows given for a terminal state are ignored for the same reason.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from riskgrad.errors import InputError
+from riskgrad.mdp.checks import (
+    check_rows,
+    checked_discount,
+    checked_horizon,
+    checked_start,
+    checked_terminal,
+    reachable_states,
+)
+from riskgrad.mdp.outcomes import Outcomes, from_arrays, from_lists, merged
+from riskgrad.types import FloatArray, IntArray
+
+OutcomeTable = Sequence[Sequence[Sequence[tuple[float, int, float, bool]]]] | Mapping[int, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class FiniteMDP:
+    """A finite episodic MDP.
+
+    Args:
+        transition: probability of the next state [S, A, S]; rows of terminal states are ignored.
+        reward: reward of each transition [S, A, S]; finite wherever the transition is possible.
+        start: a state, or a distribution over states [S].
+        terminal: the states in which an episode ends, as indices or as a mask [S]; may be empty.
+        horizon: largest number of steps of an episode, at least 1.
+        discount: in (0, 1].
+
+    Attributes:
+        n_states: S.
+        n_actions: A.
+        horizon: as given.
+        discount: as given.
+        start: distribution of the first state [S].
+        terminal: whether an episode is over on entering the state [S]; such states have no outcomes.
+        offsets: outcomes of (s, a) are the rows offsets[s * A + a]:offsets[s * A + a + 1] [S * A + 1].
+        probabilities: of each outcome, positive [K].
+        next_states: [K].
+        rewards: [K].
+        ends: whether the episode is over after the outcome [K]; true for all that lead into a terminal state.
+    """
+
+    n_states: int
+    n_actions: int
+    horizon: int
+    discount: float
+    start: FloatArray
+    terminal: NDArray[np.bool_]
+    offsets: IntArray
+    probabilities: FloatArray
+    next_states: IntArray
+    rewards: FloatArray
+    ends: NDArray[np.bool_]
+
+    def __init__(  # noqa: PLR0917 - the six parts of the definition, in its order
+        self,
+        transition: ArrayLike,
+        reward: ArrayLike,
+        start: int | ArrayLike,
+        terminal: ArrayLike,
+        horizon: int,
+        discount: float = 1.0,
+    ) -> None:
+        outcomes = from_arrays(transition, reward)
+        _fill(self, outcomes, start, terminal, horizon=horizon, discount=discount)
+
+    @classmethod
+    def from_outcomes(
+        cls,
+        outcomes: OutcomeTable,
+        start: int | ArrayLike,
+        horizon: int,
+        discount: float = 1.0,
+        terminal: ArrayLike = (),
+    ) -> "FiniteMDP":
+        """Make a model from lists of outcomes, in which one (s, a, s') may have several rewards.
+
+        Args:
+            outcomes: outcomes[s][a] is a list of (probability, next state, reward, ends), as in a Gymnasium toy-text
+                table. `ends` says that the episode is over after the outcome, wherever it leads.
+            start: a state, or a distribution over states [S].
+            horizon: largest number of steps of an episode, at least 1.
+            discount: in (0, 1].
+            terminal: states in which an episode ends; those which are only ever entered by outcomes that end the
+                episode are found without being named.
+        """
+        columns = from_lists(outcomes)
+        model = cls.__new__(cls)
+        _fill(model, columns, start, terminal, horizon=horizon, discount=discount)
+        return model
+
+    @cached_property
+    def reward_range(self) -> tuple[float, float]:
+        """The smallest and the largest reward of a step."""
+        return float(np.min(self.rewards)), float(np.max(self.rewards))
+
+    @cached_property
+    def return_range(self) -> tuple[float, float]:
+        """The smallest and the largest return that an episode can have, by backward dynamic programming.
+
+        No episode of any policy leaves it, and a policy that gives every action a chance (each Gibbs policy does)
+        attains both ends. It lies within [-M_r, M_r], the bound stated after `eq:Rtheta`, and is usually much tighter.
+        """
+        filled = np.flatnonzero(np.diff(self.offsets) > 0)
+        by_state = np.searchsorted(filled, np.arange(0, self.n_states * self.n_actions, self.n_actions))
+        alive = np.flatnonzero(~self.terminal)
+        low, high = np.zeros(self.n_states), np.zeros(self.n_states)
+        for _ in range(self.horizon):
+            lowest = self.rewards + self.discount * np.where(self.ends, 0.0, low[self.next_states])
+            highest = self.rewards + self.discount * np.where(self.ends, 0.0, high[self.next_states])
+            low[alive] = np.minimum.reduceat(np.minimum.reduceat(lowest, self.offsets[filled]), by_state[alive])
+            high[alive] = np.maximum.reduceat(np.maximum.reduceat(highest, self.offsets[filled]), by_state[alive])
+        begins = self.start > 0.0
+        return float(np.min(low[begins])), float(np.max(high[begins]))
+
+    def dense(self) -> tuple[FloatArray, FloatArray]:
+        """Give transition [S, A, S] and mean reward [S, A, S]; rows of terminal states are zero.
+
+        The mean reward of a transition is all that arrays can hold: where the reward is random given (s, a, s'), they
+        have the same mean return as the model, and another law.
+        """
+        shape = (self.n_states * self.n_actions, self.n_states)
+        rows = np.repeat(np.arange(shape[0]), np.diff(self.offsets))
+        transition, weighted = np.zeros(shape), np.zeros(shape)
+        np.add.at(transition, (rows, self.next_states), self.probabilities)
+        np.add.at(weighted, (rows, self.next_states), self.probabilities * self.rewards)
+        reward = np.divide(weighted, transition, out=np.zeros(shape), where=transition > 0.0)
+        full = (self.n_states, self.n_actions, self.n_states)
+        return transition.reshape(full), reward.reshape(full)
+
+    def __repr__(self) -> str:
+        return (
+            f"FiniteMDP({self.n_states} states, {self.n_actions} actions, {len(self.rewards)} outcomes, "
+            f"horizon={self.horizon}, discount={self.discount})"
+        )
+
+
+def _fill(
+    model: FiniteMDP,
+    given: Outcomes,
+    start: int | ArrayLike,
+    terminal: ArrayLike,
+    *,
+    horizon: int,
+    discount: float,
+) -> None:
+    """Check what was given and set the fields of a new model."""
+    n_states, n_actions = given.n_states, given.n_actions
+    first = checked_start(start, n_states)
+    is_terminal = checked_terminal(terminal, n_states)
+    if np.any(is_terminal & (first > 0.0)):
+        state = int(np.flatnonzero(is_terminal & (first > 0.0))[0])
+        raise InputError("start", "not be a terminal state", state, "an episode takes at least one step")
+    reachable = reachable_states(given, first, is_terminal)
+    is_terminal = is_terminal | (_entered_by_ends(given, is_terminal) & ~reachable)
+    is_terminal = check_rows(given, reachable, is_terminal)
+    kept = merged(given, is_terminal)
+    fields: dict[str, Any] = {
+        "n_states": n_states,
+        "n_actions": n_actions,
+        "horizon": checked_horizon(horizon),
+        "discount": checked_discount(discount),
+        "start": first,
+        "terminal": is_terminal,
+        "offsets": np.searchsorted(kept.rows, np.arange(n_states * n_actions + 1)).astype(np.int64),
+        "probabilities": kept.probabilities,
+        "next_states": kept.next_states,
+        "rewards": kept.rewards,
+        "ends": kept.ends,
+    }
+    for name, value in fields.items():
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+        object.__setattr__(model, name, value)
+
+
+def _entered_by_ends(outcomes: Outcomes, terminal: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which states are the target of an outcome that ends the episode; a mask [S]."""
+    entered = np.zeros(outcomes.n_states, dtype=np.bool_)
+    entered[outcomes.next_states[outcomes.ends & ~terminal[outcomes.rows // outcomes.n_actions]]] = True
+    return entered

@@ -1,0 +1,141 @@
+"""Outcomes of a finite model as columns, read from arrays or from nested lists."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from riskgrad.errors import InputError
+from riskgrad.types import FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """One line per outcome: what may happen after an action; rows[i] = s * A + a, never decreasing.
+
+    Attributes:
+        n_states: S.
+        n_actions: A.
+        rows: the (state, action) of the outcome, s * A + a [K].
+        probabilities: [K].
+        next_states: [K].
+        rewards: [K].
+        ends: whether the episode is over after it [K].
+    """
+
+    n_states: int
+    n_actions: int
+    rows: IntArray
+    probabilities: FloatArray
+    next_states: IntArray
+    rewards: FloatArray
+    ends: NDArray[np.bool_]
+
+    def pair(self, row: int) -> str:
+        """Name a row in the user's words."""
+        return f"(state {row // self.n_actions}, action {row % self.n_actions})"
+
+
+def from_arrays(transition: ArrayLike, reward: ArrayLike) -> Outcomes:
+    """Read arrays [S, A, S]; entries of probability zero are dropped, and their rewards never looked at."""
+    chances, payoffs = np.asarray(transition, dtype=np.float64), np.asarray(reward, dtype=np.float64)
+    if chances.ndim != 3 or chances.shape[0] != chances.shape[2] or chances.size == 0:
+        raise InputError("transition", "have shape [S, A, S]", f"shape {chances.shape}")
+    if payoffs.shape != chances.shape:
+        advice = (
+            "repeat a reward [S, A] along the next state: np.repeat(reward[:, :, None], S, axis=2)"
+            if payoffs.shape == chances.shape[:2]
+            else ""
+        )
+        raise InputError("reward", f"have the shape of transition, {chances.shape}", f"shape {payoffs.shape}", advice)
+    n_states, n_actions, _ = chances.shape
+    # not "> 0": a negative or NaN entry must survive to be refused by name
+    states, actions, targets = np.nonzero(chances != 0.0)
+    return Outcomes(
+        n_states,
+        n_actions,
+        (states * n_actions + actions).astype(np.int64),
+        chances[states, actions, targets],
+        targets.astype(np.int64),
+        payoffs[states, actions, targets],
+        np.zeros(len(states), dtype=np.bool_),
+    )
+
+
+def from_lists(outcomes: Sequence[Any] | Mapping[int, Any]) -> Outcomes:
+    """Read outcomes[s][a] = list of (probability, next state, reward, ends), lists or dicts keyed 0, 1, ..."""
+    states = _in_order("outcomes", outcomes)
+    table = [_in_order(f"outcomes[{s}]", state) for s, state in enumerate(states)]
+    n_states, n_actions = len(table), len(table[0])
+    for s, actions in enumerate(table):
+        if len(actions) != n_actions:
+            raise InputError(f"outcomes[{s}]", f"have {n_actions} actions, like outcomes[0]", f"{len(actions)} actions")
+    lists = [cast("Sequence[Any]", one) for one in chain.from_iterable(table)]
+    rows = np.repeat(np.arange(len(lists), dtype=np.int64), [len(one) for one in lists])
+    flat = list(chain.from_iterable(lists))
+    try:
+        columns: FloatArray = np.array(flat, dtype=np.float64)
+    except (TypeError, ValueError):
+        columns = np.empty((0, 0))
+    if columns.ndim != 2 or columns.shape[1] != 4:
+        raise InputError("outcomes", "hold tuples (probability, next state, reward, ends)", _odd_one(flat))
+    targets = columns[:, 1].astype(np.int64)
+    outside = (targets != columns[:, 1]) | (targets < 0) | (targets >= n_states)
+    found = Outcomes(
+        n_states, n_actions, rows, columns[:, 0].copy(), targets, columns[:, 2].copy(), columns[:, 3] != 0.0
+    )
+    if np.any(outside):
+        bad = int(np.flatnonzero(outside)[0])
+        raise InputError(
+            f"next state of {found.pair(int(rows[bad]))}", f"be in 0..{n_states - 1}", float(columns[bad, 1])
+        )
+    return found
+
+
+def merged(outcomes: Outcomes, terminal: NDArray[np.bool_]) -> Outcomes:
+    """Drop what cannot happen, add up equal outcomes of a row, and divide each row by its sum."""
+    happens = (outcomes.probabilities > 0.0) & ~terminal[outcomes.rows // outcomes.n_actions]
+    rows, targets = outcomes.rows[happens], outcomes.next_states[happens]
+    rewards = outcomes.rewards[happens] + 0.0  # -0.0 and 0.0 are one reward
+    ends = outcomes.ends[happens] | terminal[targets]
+    order = np.lexsort((ends, rewards, targets, rows))
+    rows, targets, rewards, ends = rows[order], targets[order], rewards[order], ends[order]
+    new = np.ones(len(rows), dtype=np.bool_)
+    new[1:] = (
+        (rows[1:] != rows[:-1])
+        | (targets[1:] != targets[:-1])
+        | (rewards[1:] != rewards[:-1])
+        | (ends[1:] != ends[:-1])
+    )
+    chances = np.add.reduceat(outcomes.probabilities[happens][order], np.flatnonzero(new))
+    rows = rows[new]
+    totals = np.bincount(rows, weights=chances)
+    return Outcomes(
+        outcomes.n_states, outcomes.n_actions, rows, chances / totals[rows], targets[new], rewards[new], ends[new]
+    )
+
+
+def _in_order(name: str, table: Sequence[Any] | Mapping[int, Any]) -> list[Any]:
+    if isinstance(table, Mapping):
+        missing = [key for key in range(len(table)) if key not in table]
+        if missing:
+            raise InputError(name, f"have the keys 0..{len(table) - 1}", f"no key {missing[0]}")
+        items = [table[key] for key in range(len(table))]
+    else:
+        items = list(table)
+    if not items:
+        raise InputError(name, "not be empty", items)
+    return items
+
+
+def _odd_one(flat: list[Any]) -> object:
+    for outcome in flat:
+        try:
+            if len([float(part) for part in outcome]) != 4:
+                return outcome
+        except (TypeError, ValueError):
+            return outcome
+    return "no outcome at all"

@@ -1,0 +1,321 @@
+"""Gibbs policies: pi_theta(a | o) = exp h(o, a, theta) / sum_b exp h(o, b, theta), for three kinds of preference h.
+
+    TabularGibbs     h(s, a, theta) = theta[s * A + a]            d = S * A
+    LinearGibbs      h(o, a, theta) = features(o)[a] . theta      d = k
+    Gibbs            h is the user's own function
+
+Each knows `bounds` = (M_d, M_h), the constants of `as:nabla_logpi` that bound the score and the Hessian of log pi. For
+a linear h with feature spread D = max ||phi(o, a) - phi(o, b)|| they are D and D^2 / 4 (the Hessian is minus the
+covariance of features), hence sqrt(2) and 1/2 for a table; these are sharp, and smaller than those stated below the assumption.
+
+No sum here goes through BLAS, and a row of a batch has the same bits whatever else is in the batch.
+"""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, Final, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from riskgrad.errors import InputError
+from riskgrad.policy.base import (
+    Policy,
+    checked_actions,
+    checked_batch,
+    checked_coefficients,
+    checked_states,
+    checked_theta,
+    checked_thetas,
+)
+from riskgrad.policy.softmax import chosen_log_softmax, preference_weights, softmax
+from riskgrad.types import FloatArray
+
+Features = Callable[[Any], ArrayLike]
+Preference = Callable[[FloatArray, Any], ArrayLike]
+
+# entries of a temporary array of features; larger batches go through in pieces
+LARGEST_TEMPORARY: Final = 1 << 20
+
+
+@final
+class TabularGibbs(Policy):
+    """A softmax over one free preference per state and action.
+
+    Args:
+        n_states: S.
+        n_actions: A; theta[s * A + a] is the preference for action a in state s.
+    """
+
+    def __init__(self, n_states: int, n_actions: int) -> None:
+        self.n_states = _positive("n_states", n_states)
+        self.n_actions = _positive("n_actions", n_actions)
+
+    @property
+    def dim(self) -> int:
+        """Number of parameters S * A."""
+        return self.n_states * self.n_actions
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """(M_d, M_h) of `as:nabla_logpi`."""
+        return (float(np.sqrt(2.0)), 0.5) if self.n_actions > 1 else (0.0, 0.0)
+
+    def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
+        """Give pi_theta(a | s) [B, A]; see `Policy.probabilities`."""
+        thetas, flat = checked_thetas(theta, self.dim)
+        states, single = checked_states(observations, self.n_states)
+        return _shaped(softmax(self._preferences(thetas, states)), flat, single)
+
+    def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
+        """Give log pi_theta(a_b | s_b) [B]; see `Policy.log_prob`."""
+        thetas, flat = checked_thetas(theta, self.dim)
+        states, single = checked_states(observations, self.n_states)
+        chosen = checked_actions(actions, len(states), self.n_actions)
+        return _shaped(chosen_log_softmax(self._preferences(thetas, states), chosen), flat, single)
+
+    def score_sum(
+        self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
+    ) -> FloatArray:
+        """Give sum_b c_b grad log pi_theta(a_b | s_b) [d]."""
+        vector = checked_theta(theta, self.dim)
+        states, _ = checked_states(observations, self.n_states)
+        chosen = checked_actions(actions, len(states), self.n_actions)
+        scale = checked_coefficients(coefficients, len(states))
+        weights = preference_weights(softmax(self._preferences(vector[None], states)[0]), chosen, scale)
+        where = states[:, None] * self.n_actions + np.arange(self.n_actions)
+        return np.bincount(where.ravel(), weights=weights.ravel(), minlength=self.dim).astype(np.float64, copy=False)
+
+    def _preferences(self, thetas: FloatArray, states: NDArray[np.intp]) -> FloatArray:
+        return thetas.reshape(len(thetas), self.n_states, self.n_actions)[:, states]
+
+    def __repr__(self) -> str:
+        return f"TabularGibbs({self.n_states}, {self.n_actions})"
+
+
+@final
+class LinearGibbs(Policy):
+    """A softmax over preferences that are linear in features of the observation and the action.
+
+    Args:
+        features: an array [S, A, k] for a finite model, or a function from one observation to [A, k].
+        example: for a function, an observation to learn A, k and the shape of an observation from; by default state 0.
+    """
+
+    def __init__(self, features: ArrayLike | Features, example: Any = 0) -> None:
+        self._function: Features | None = features if callable(features) else None
+        if callable(features):
+            self._table = _called("features", features, example)
+            self._ndim = np.ndim(example)
+        else:
+            self._table = np.asarray(features, dtype=np.float64)
+            self._ndim = 0
+        rule, axes = ("return [A, k]", 2) if callable(features) else ("have shape [S, A, k]", 3)
+        if self._table.ndim != axes or self._table.size == 0:
+            raise InputError("features", rule, f"shape {self._table.shape}")
+        if not np.all(np.isfinite(self._table)):
+            raise InputError("features", "be finite", float(self._table[~np.isfinite(self._table)][0]))
+        self.n_actions, self._dim = (int(size) for size in self._table.shape[-2:])
+
+    @property
+    def dim(self) -> int:
+        """Number of parameters k."""
+        return self._dim
+
+    @cached_property
+    def bounds(self) -> tuple[float, float] | None:
+        """(M_d, M_h) of `as:nabla_logpi`; None for features given as a function, whose spread is not known."""
+        if self._function is not None:
+            return None
+        gaps = (self._table - self._table[:, a : a + 1] for a in range(self.n_actions))
+        spread = max(float(np.sqrt(np.max(np.sum(gap * gap, axis=-1)))) for gap in gaps)
+        return spread, spread * spread / 4.0
+
+    def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
+        """Give pi_theta(a | o) [B, A]; see `Policy.probabilities`."""
+        thetas, flat = checked_thetas(theta, self.dim)
+        batch, single = self._checked(observations)
+        return _shaped(softmax(self._preferences(thetas, batch)), flat, single)
+
+    def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
+        """Give log pi_theta(a_b | o_b) [B]; see `Policy.log_prob`."""
+        thetas, flat = checked_thetas(theta, self.dim)
+        batch, single = self._checked(observations)
+        chosen = checked_actions(actions, len(batch), self.n_actions)
+        return _shaped(chosen_log_softmax(self._preferences(thetas, batch), chosen), flat, single)
+
+    def score_sum(
+        self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
+    ) -> FloatArray:
+        """Give sum_b c_b grad log pi_theta(a_b | o_b) [d]."""
+        vector = checked_theta(theta, self.dim)
+        batch, _ = self._checked(observations)
+        chosen = checked_actions(actions, len(batch), self.n_actions)
+        scale = checked_coefficients(coefficients, len(batch))
+        total = np.zeros(self.dim)
+        for piece in self._pieces(len(batch)):
+            features = self._features(batch[piece])
+            preferences = np.sum(features * vector, axis=-1)
+            weights = preference_weights(softmax(preferences), chosen[piece], scale[piece])
+            total += np.sum(weights[:, :, None] * features, axis=(0, 1))
+        return total
+
+    def _checked(self, observations: ArrayLike) -> tuple[NDArray[Any], bool]:
+        if self._function is None:
+            return checked_states(observations, len(self._table))
+        return checked_batch(observations, self._ndim)
+
+    def _features(self, batch: NDArray[Any]) -> FloatArray:
+        if self._function is None:
+            return self._table[batch]
+        found = [np.asarray(self._function(one), dtype=np.float64) for one in batch]
+        for one in found:
+            if one.shape != (self.n_actions, self.dim):
+                raise InputError("features", f"return shape {(self.n_actions, self.dim)}", f"shape {one.shape}")
+        return np.stack(found) if found else np.zeros((0, self.n_actions, self.dim))
+
+    def _preferences(self, thetas: FloatArray, batch: NDArray[Any]) -> FloatArray:
+        found = np.empty((len(thetas), len(batch), self.n_actions))
+        for piece in self._pieces(len(batch)):
+            features = self._features(batch[piece])
+            for p, theta in enumerate(thetas):
+                found[p, piece] = np.sum(features * theta, axis=-1)
+        return found
+
+    def _pieces(self, size: int) -> list[slice]:
+        step = max(1, LARGEST_TEMPORARY // (self.n_actions * self.dim))
+        return [slice(begin, begin + step) for begin in range(0, size, step)]
+
+    def __repr__(self) -> str:
+        return f"LinearGibbs({self.n_actions} actions, {self.dim} features)"
+
+
+@final
+class Gibbs(Policy):
+    """A softmax over preferences that are any function of the parameters.
+
+    Without `gradient`, sums of scores use central differences of h, with a relative error of about 1e-10 for a smooth h
+    and 2 d calls of h for each observation: every estimator and the exact gradient then work for every h, only slower.
+
+    Args:
+        preference: h(theta [d], one observation) -> [A].
+        dim: number of parameters d.
+        gradient: grad h(theta [d], one observation) -> [A, d], where known.
+        bounds: (M_d, M_h) of `as:nabla_logpi`, where known: bounds of ||grad log pi|| and ||hess log pi||.
+        example: an observation to learn A and the shape of an observation from; by default state 0.
+    """
+
+    def __init__(
+        self,
+        preference: Preference,
+        dim: int,
+        gradient: Preference | None = None,
+        bounds: tuple[float, float] | None = None,
+        example: Any = 0,
+    ) -> None:
+        self._dim = _positive("dim", dim)
+        self._preference, self._gradient = preference, gradient
+        self._ndim = np.ndim(example)
+        first = _called("preference", lambda one: preference(np.zeros(self._dim), one), example)
+        if first.ndim != 1 or first.size == 0:
+            raise InputError("preference", "return one number per action, [A]", f"shape {first.shape}")
+        self.n_actions = len(first)
+        if bounds is not None and (len(bounds) != 2 or not all(0.0 <= bound < np.inf for bound in bounds)):
+            raise InputError("bounds", "be two finite numbers (M_d, M_h), not negative", bounds)
+        self.bounds = bounds
+
+    @property
+    def dim(self) -> int:
+        """Number of parameters d."""
+        return self._dim
+
+    def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
+        """Give pi_theta(a | o) [B, A]; see `Policy.probabilities`."""
+        thetas, flat = checked_thetas(theta, self.dim)
+        batch, single = checked_batch(observations, self._ndim)
+        return _shaped(softmax(self._preferences(thetas, batch)), flat, single)
+
+    def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
+        """Give log pi_theta(a_b | o_b) [B]; see `Policy.log_prob`."""
+        thetas, flat = checked_thetas(theta, self.dim)
+        batch, single = checked_batch(observations, self._ndim)
+        chosen = checked_actions(actions, len(batch), self.n_actions)
+        return _shaped(chosen_log_softmax(self._preferences(thetas, batch), chosen), flat, single)
+
+    def score_sum(
+        self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
+    ) -> FloatArray:
+        """Give sum_b c_b grad log pi_theta(a_b | o_b) [d]."""
+        vector = checked_theta(theta, self.dim)
+        batch, _ = checked_batch(observations, self._ndim)
+        chosen = checked_actions(actions, len(batch), self.n_actions)
+        scale = checked_coefficients(coefficients, len(batch))
+        weights = preference_weights(softmax(self._preferences(vector[None], batch)[0]), chosen, scale)
+        distinct, where = _distinct(batch)
+        summed = np.zeros((len(distinct), self.n_actions))
+        np.add.at(summed, where, weights)
+        if self._gradient is None:
+            return self._differences(vector, distinct, summed)
+        total = np.zeros(self.dim)
+        for one, weight in zip(distinct, summed, strict=True):
+            slopes = np.asarray(self._gradient(vector, one), dtype=np.float64)
+            if slopes.shape != (self.n_actions, self.dim):
+                raise InputError("gradient", f"return shape {(self.n_actions, self.dim)}", f"shape {slopes.shape}")
+            total += np.sum(weight[:, None] * slopes, axis=0)
+        return total
+
+    def _differences(self, theta: FloatArray, batch: NDArray[Any], weights: FloatArray) -> FloatArray:
+        slopes = np.empty(self.dim)
+        for j in range(self.dim):
+            # the cube root of the rounding unit balances truncation against cancellation
+            step = 6e-6 * max(1.0, abs(float(theta[j])))
+            pair = np.stack([theta, theta])
+            pair[0, j] += step
+            pair[1, j] -= step
+            above, below = self._preferences(pair, batch)
+            slopes[j] = np.sum(weights * (above - below)) / (pair[0, j] - pair[1, j])
+        return slopes
+
+    def _preferences(self, thetas: FloatArray, batch: NDArray[Any]) -> FloatArray:
+        distinct, where = _distinct(batch)
+        found = np.empty((len(thetas), len(distinct), self.n_actions))
+        for p, theta in enumerate(thetas):
+            for b, one in enumerate(distinct):
+                preferences = np.asarray(self._preference(theta, one), dtype=np.float64)
+                if preferences.shape != (self.n_actions,) or not np.all(np.isfinite(preferences)):
+                    raise InputError("preference", f"return {self.n_actions} finite numbers", preferences)
+                found[p, b] = preferences
+        return found[:, where]
+
+    def __repr__(self) -> str:
+        return f"Gibbs({self.n_actions} actions, {self.dim} parameters)"
+
+
+def _distinct(batch: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Give the different observations and where each is; a user's function is then called once for each state."""
+    if batch.ndim == 1 and batch.dtype.kind in "iu":
+        distinct, where = np.unique(batch, return_inverse=True)
+        return distinct, where
+    return batch, np.arange(len(batch))
+
+
+def _shaped(values: FloatArray, flat: bool, single: bool) -> FloatArray:
+    """Drop the axis P of a flat theta and the axis B of a single observation."""
+    without_batch = values[:, 0] if single else values
+    return without_batch[0] if flat else without_batch
+
+
+def _called(name: str, function: Features, example: Any) -> FloatArray:
+    try:
+        return np.asarray(function(example), dtype=np.float64)
+    except Exception as error:
+        advice = "pass example=, one observation of your environment"
+        raise InputError(
+            name, f"accept the observation {example!r}", f"{type(error).__name__}: {error}", advice
+        ) from error
+
+
+def _positive(name: str, value: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise InputError(name, "be an integer of at least 1", value)
+    return int(value)
