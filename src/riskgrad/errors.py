@@ -1,9 +1,11 @@
 """What riskgrad raises, and how it says what went wrong.
 
     RiskgradError
-    └── InputError (ValueError)      an argument breaks a rule
-        ├── UnknownNameError         a name that is not on the list; offers the nearest one
-        └── TooLargeError            an exact computation that would not fit; names its size
+    ├── InputError (ValueError)      an argument breaks a rule
+    │   ├── UnknownNameError         a name that is not on the list; offers the nearest one
+    │   └── TooLargeError            an exact computation that would not fit; names its size
+    └── StorageError (OSError)       the disk is full, a folder is read-only, a file cannot be read
+        └── DamagedFileError         a file is not what was written to it
 
 Every message is one line: the name, the rule, the value got, and what to do.
 """
@@ -11,7 +13,9 @@ Every message is one line: the name, the rule, the value got, and what to do.
 import difflib
 from collections.abc import Iterable
 
-LONGEST_VALUE = 80
+import numpy as np
+
+LONGEST_VALUE = 120
 
 
 class RiskgradError(Exception):
@@ -55,6 +59,16 @@ class TooLargeError(InputError):
     """An exact computation that would not fit in memory or time."""
 
 
+class StorageError(RiskgradError, OSError):
+    """Something could not be written or read: a full disk, a read-only folder, a missing file."""
+
+
+class DamagedFileError(StorageError):
+    """A file is not what was written to it: cut short, or its checksum does not match."""
+
+
 def _short(value: object) -> str:
-    text = " ".join(repr(value).split())
+    # a string with a blank is a sentence about the value rather than the value
+    plain = isinstance(value, np.floating | np.integer) or (isinstance(value, str) and " " in value)
+    text = " ".join((f"{value}" if plain else repr(value)).split())
     return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 3] + "..."

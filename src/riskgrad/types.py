@@ -97,9 +97,8 @@ class DiscreteLaw:
         kept = masses > 0.0
         support, where = np.unique(atoms[kept], return_inverse=True)
         object.__setattr__(self, "values", _frozen(np.asarray(support, dtype=np.float64)))
-        object.__setattr__(
-            self, "probabilities", _frozen(np.bincount(where, weights=masses[kept], minlength=len(support)))
-        )
+        merged = np.asarray(np.bincount(where, weights=masses[kept], minlength=len(support)), dtype=np.float64)
+        object.__setattr__(self, "probabilities", _frozen(merged))
 
     @cached_property
     def upper_mass(self) -> FloatArray:

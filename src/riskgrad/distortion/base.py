@@ -1,0 +1,152 @@
+"""What a distortion function is: a map g of [0, 1] onto itself that says how much each part of a law counts.
+
+    rho_g(R) = int_{-inf}^0 (g(P(R > x)) - 1) dx + int_0^inf g(P(R > x)) dx            (eq:rho_g_1)
+
+Returns are rewards, so g decides the attitude to risk: where g(s) <= s the bad outcomes count more than their share and
+the measure is averse (rho_g <= mean); where g(s) >= s it is seeking. The rows of the paper's table are concave, hence
+seeking; the constructors here default to their averse duals 1 - g(1 - s). See docs/corrections.md, "Direction of risk".
+
+To add a family: one file with a final subclass of `DistortionFunction` (or of `TableRow`, which does the turning over
+for you) and one export line in `distortion/__init__.py`. It is then in `parse`, the command line, the contract tests.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from riskgrad.errors import InputError, UnknownNameError
+from riskgrad.types import FloatArray
+
+Attitude = Literal["averse", "neutral", "seeking", "mixed"]
+
+# below this a family's parameter changes g by less than rounding does: the identity limit
+NEGLIGIBLE = 2.0**-60
+
+
+class DistortionFunction(ABC):
+    """A non-decreasing continuous g on [0, 1] with g(0) = 0 and g(1) = 1, callable on arrays.
+
+    Attributes:
+        name: how `parse` and the command line call the family; empty for those that no string can build.
+        example: a string that `parse` turns into a member of the family.
+        attitude: "averse" where g(s) <= s, "seeking" where g(s) >= s, "neutral" for both, "mixed" for neither.
+    """
+
+    name: ClassVar[str] = ""
+    example: ClassVar[str] = ""
+    attitude: Attitude
+
+    @abstractmethod
+    def __call__(self, s: ArrayLike) -> FloatArray:
+        """g(s), elementwise for s in [0, 1]."""
+
+    @abstractmethod
+    def derivative(self, s: ArrayLike) -> FloatArray:
+        """g'(s), elementwise for s in [0, 1]; one-sided at the ends."""
+
+    @abstractmethod
+    def second_derivative(self, s: ArrayLike) -> FloatArray:
+        """g''(s), elementwise for s in [0, 1]; one-sided at the ends."""
+
+    @abstractmethod
+    def dual(self) -> "DistortionFunction":
+        """The distortion s -> 1 - g(1 - s), for which rho_dual(R) = -rho_g(-R)."""
+
+    @property
+    @abstractmethod
+    def slope_bound(self) -> float:
+        """M_g' = sup |g'| on (0, 1), exact; inf where there is none or none is known."""
+
+    @property
+    @abstractmethod
+    def curvature_bound(self) -> float:
+        """M_g'' = sup |g''| on (0, 1), exact; inf where there is none or none is known."""
+
+
+@dataclass(frozen=True)
+class TableRow(DistortionFunction):
+    """A row of the paper's table `tb:g`, or its averse dual: one parameter and an explicit attitude.
+
+    A row gives its literal (concave, seeking) form and a closed form of the dual that loses no digits; this picks one.
+
+    Attributes:
+        lam: the parameter lambda of the row.
+        attitude: "averse" (default) for the dual, "seeking" for the literal row of the paper.
+    """
+
+    lam: float
+    attitude: Attitude = "averse"
+
+    lowest: ClassVar[float] = 0.0
+    highest: ClassVar[float] = np.inf
+    lowest_allowed: ClassVar[bool] = False
+    why: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        check_attitude(self.attitude)
+        object.__setattr__(self, "lam", number("lambda", self.lam))
+        above = self.lam >= self.lowest if self.lowest_allowed else self.lam > self.lowest
+        if not (above and self.lam <= self.highest and np.isfinite(self.lam)):
+            low = f"{'[' if self.lowest_allowed else '('}{self.lowest:g}"
+            high = "inf)" if np.isinf(self.highest) else f"{self.highest:g}]"
+            raise InputError(f"lambda of {self.name}", f"be in {low}, {high}", self.lam, self.why)
+
+    def __call__(self, s: ArrayLike) -> FloatArray:
+        """g(s), elementwise for s in [0, 1]."""
+        level = unit(s)
+        return self._literal(level) if self.attitude == "seeking" else self._dual(level)
+
+    def derivative(self, s: ArrayLike) -> FloatArray:
+        """g'(s), elementwise for s in [0, 1]."""
+        level = unit(s)
+        return self._first(level if self.attitude == "seeking" else 1.0 - level)
+
+    def second_derivative(self, s: ArrayLike) -> FloatArray:
+        """g''(s), elementwise for s in [0, 1]."""
+        level = unit(s)
+        return self._second(level) if self.attitude == "seeking" else -self._second(1.0 - level)
+
+    def dual(self) -> Self:
+        """The same row with the other attitude."""
+        return replace(self, attitude="averse" if self.attitude == "seeking" else "seeking")
+
+    @abstractmethod
+    def _literal(self, s: FloatArray) -> FloatArray:
+        """The row of the paper."""
+
+    @abstractmethod
+    def _dual(self, s: FloatArray) -> FloatArray:
+        """1 - literal(1 - s), in a form without cancellation."""
+
+    @abstractmethod
+    def _first(self, s: FloatArray) -> FloatArray:
+        """The first derivative of the row of the paper."""
+
+    @abstractmethod
+    def _second(self, s: FloatArray) -> FloatArray:
+        """The second derivative of the row of the paper."""
+
+
+def unit(s: ArrayLike) -> FloatArray:
+    """Check that s lies in [0, 1] and give it as an array."""
+    level = np.asarray(s, dtype=np.float64)
+    if level.size and not (level.min() >= 0.0 and level.max() <= 1.0):
+        raise InputError("s", "be in [0, 1]", level[~((level >= 0.0) & (level <= 1.0))].flat[0])
+    return level
+
+
+def check_attitude(attitude: str) -> None:
+    """Refuse what is not an attitude that a constructor takes."""
+    if attitude not in ("averse", "seeking"):
+        raise UnknownNameError("attitude", attitude, ["averse", "seeking"])
+
+
+def number(name: str, value: object) -> float:
+    """Check that a value is a real number and give it as a float."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InputError(name, "be a number", value)
+    return float(value)

@@ -1,0 +1,169 @@
+"""A distortion of the user's own, checked before it is believed."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from riskgrad.distortion.base import Attitude, DistortionFunction, number, unit
+from riskgrad.errors import InputError, UnknownNameError
+from riskgrad.types import FloatArray
+
+Function = Callable[[FloatArray], FloatArray]
+
+GRID = 4096  # cells on which g is inspected
+STEEPEST = 16  # cells that are bisected in search of a jump
+TOLERANCE = 1e-9
+STEP = 1e-5  # of numerical derivatives
+
+
+@dataclass(frozen=True)
+class Custom(DistortionFunction):
+    """A user's g, refused unless g(0) = 0, g(1) = 1, and g is monotone, continuous and of the declared attitude.
+
+    The checks look at a grid of 4,096 cells and bisect the steepest ones down to neighbouring floating-point numbers: a
+    jump keeps its height while a steep but continuous stretch does not. Without continuity at 0 and 1 no error bound
+    holds (docs/corrections.md, "Continuity of g").
+
+    Args:
+        g: maps an array in [0, 1] to an array of the same shape.
+        derivative: g'; second-order differences with step 1e-5 when not given.
+        second_derivative: g''; differences likewise.
+        attitude: "averse" (default) when g(s) <= s, "seeking" when g(s) >= s, "mixed" when it crosses. It is a claim
+            that is checked; g is used as it is, never turned over.
+        slope_bound: sup |g'| where it is known.
+        curvature_bound: sup |g''| where it is known.
+    """
+
+    g: Function
+    first: Function | None
+    second: Function | None
+    attitude: Attitude
+    bounds: tuple[float, float]
+
+    def __init__(
+        self,
+        g: Function,
+        derivative: Function | None = None,
+        second_derivative: Function | None = None,
+        *,
+        attitude: Attitude = "averse",
+        slope_bound: float = np.inf,
+        curvature_bound: float = np.inf,
+    ) -> None:
+        object.__setattr__(self, "g", g)
+        object.__setattr__(self, "first", derivative)
+        object.__setattr__(self, "second", second_derivative)
+        object.__setattr__(self, "attitude", attitude)
+        bounds = number("slope_bound", slope_bound), number("curvature_bound", curvature_bound)
+        object.__setattr__(self, "bounds", bounds)
+        grid = np.linspace(0.0, 1.0, GRID + 1)
+        values = self(grid)
+        _check_ends_and_monotone(grid, values)
+        _check_continuous(self, grid, values)
+        _check_attitude(attitude, grid, values)
+        _check_bound("slope_bound", self.slope_bound, np.abs(np.diff(values)) * GRID)
+        _check_bound("curvature_bound", self.curvature_bound, np.abs(np.diff(values, 2)) * GRID**2)
+
+    def __call__(self, s: ArrayLike) -> FloatArray:
+        """g(s)."""
+        level = unit(s)
+        value = np.asarray(self.g(level), dtype=np.float64)
+        if value.shape != level.shape:
+            raise InputError("g(s)", f"have the shape of s, {level.shape}", value.shape, "write g with NumPy functions")
+        return value
+
+    def derivative(self, s: ArrayLike) -> FloatArray:
+        """g'(s), as given or by differences."""
+        level = unit(s)
+        if self.first is not None:
+            return np.asarray(self.first(level), dtype=np.float64)
+        middle = np.clip(level, STEP, 1.0 - STEP)
+        centred = (self(middle + STEP) - self(middle - STEP)) / (2.0 * STEP)
+        return centred + (level - middle) * self._bend(middle)
+
+    def second_derivative(self, s: ArrayLike) -> FloatArray:
+        """g''(s), as given or by differences."""
+        level = unit(s)
+        if self.second is not None:
+            return np.asarray(self.second(level), dtype=np.float64)
+        return self._bend(np.clip(level, 10 * STEP, 1.0 - 10 * STEP))
+
+    def dual(self) -> "Custom":
+        """The distortion s -> 1 - g(1 - s), of the other attitude."""
+        first, second = self.first, self.second
+        turned: dict[Attitude, Attitude] = {"averse": "seeking", "seeking": "averse"}
+        return Custom(
+            lambda s: 1.0 - self(1.0 - s),
+            None if first is None else lambda s: first(1.0 - s),
+            None if second is None else lambda s: -second(1.0 - s),
+            attitude=turned.get(self.attitude, "mixed"),
+            slope_bound=self.slope_bound,
+            curvature_bound=self.curvature_bound,
+        )
+
+    @property
+    def slope_bound(self) -> float:
+        """M_g' as given, or inf."""
+        return self.bounds[0]
+
+    @property
+    def curvature_bound(self) -> float:
+        """M_g'' as given, or inf."""
+        return self.bounds[1]
+
+    def _bend(self, middle: FloatArray) -> FloatArray:
+        step = 10.0 * STEP
+        middle = np.clip(middle, step, 1.0 - step)
+        return (self(middle + step) - 2.0 * self(middle) + self(middle - step)) / step**2
+
+
+def _check_ends_and_monotone(grid: FloatArray, values: FloatArray) -> None:
+    if not np.all(np.isfinite(values)):
+        raise InputError("g(s)", "be finite on [0, 1]", f"g({grid[~np.isfinite(values)][0]:g}) not finite")
+    for end in (0, -1):
+        if abs(values[end] - grid[end]) > TOLERANCE:
+            raise InputError(f"g({grid[end]:g})", f"be {grid[end]:g}", float(values[end]))
+    falls = np.flatnonzero(np.diff(values) < -TOLERANCE)
+    if falls.size:
+        i = falls[0]
+        got = f"g({grid[i]:g}) = {values[i]:g} > g({grid[i + 1]:g}) = {values[i + 1]:g}"
+        raise InputError("g", "be non-decreasing", got)
+
+
+def _check_continuous(g: DistortionFunction, grid: FloatArray, values: FloatArray) -> None:
+    rises = np.diff(values)
+    cells = np.unique(np.concatenate([np.argsort(rises)[-STEEPEST:], [0, GRID - 1]]))
+    low, high = grid[cells], grid[cells + 1]
+    rise_at_coarse = rises[cells]
+    for depth in range(70):
+        middle = low + (high - low) / 2.0
+        at_low, at_middle, at_high = g(low), g(middle), g(high)
+        left = at_middle - at_low > at_high - at_middle
+        low, high = np.where(left, low, middle), np.where(left, middle, high)
+        if depth == 15:  # cells of 2^-28: what is steep has fallen by now, what jumps has not
+            rise_at_coarse = g(high) - g(low)
+    rise = g(high) - g(low)
+    jumps = np.flatnonzero((rise > TOLERANCE) & (rise > 0.9 * rise_at_coarse))
+    if jumps.size:
+        i = jumps[0]
+        raise InputError("g", "be continuous on [0, 1]", f"a jump of {rise[i]:.3g} at s = {high[i]:.6g}")
+
+
+def _check_attitude(attitude: str, grid: FloatArray, values: FloatArray) -> None:
+    if attitude not in ("averse", "seeking", "mixed"):
+        raise UnknownNameError("attitude", attitude, ["averse", "seeking", "mixed"])
+    excess = values - grid
+    worst = {"averse": int(np.argmax(excess)), "seeking": int(np.argmin(excess))}.get(attitude)
+    if worst is not None and (excess[worst] > TOLERANCE if attitude == "averse" else excess[worst] < -TOLERANCE):
+        sign = ">" if attitude == "averse" else "<"
+        got = f"g({grid[worst]:g}) = {values[worst]:g} {sign} {grid[worst]:g}"
+        advice = 'for rewards g(s) > s is risk-seeking; declare it, attitude="seeking" or "mixed", or pass 1 - g(1 - s)'
+        raise InputError(f"g declared {attitude}", f"have g(s) {'<=' if sign == '>' else '>='} s", got, advice)
+
+
+def _check_bound(name: str, bound: float, seen: FloatArray) -> None:
+    largest = float(seen.max())
+    if not bound >= largest * (1.0 - 1e-6) - 1e-3:
+        raise InputError(name, "be at least what the grid shows", bound, f"differences of g reach {largest:g}")

@@ -1,0 +1,48 @@
+"""The dual-power row of the table, g(s) = 1 - (1 - s)^lambda, and its averse dual s^lambda."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from riskgrad.distortion.base import TableRow
+from riskgrad.types import FloatArray
+
+
+@dataclass(frozen=True)
+class DualPower(TableRow):
+    """The mean of the worst (averse, s^lambda) or best (seeking) of lambda independent returns, for whole lambda.
+
+    Literal row (`tb:g`): g(s) = 1 - (1 - s)^lambda. lambda >= 2, since for 1 < lambda < 2 the second derivative is
+    unbounded and no guarantee holds.
+    """
+
+    name = "dual-power"
+    example = "dual-power:2"
+    lowest = 2.0
+    lowest_allowed = True
+    why = "between 1 and 2 its second derivative is unbounded; 1 is the identity"
+
+    def _literal(self, s: FloatArray) -> FloatArray:
+        if self.lam == 2.0:
+            return s * (2.0 - s)
+        with np.errstate(divide="ignore"):  # log1p(-1) = -inf gives g(1) = 1, as it should
+            return -np.expm1(self.lam * np.log1p(-s))
+
+    def _dual(self, s: FloatArray) -> FloatArray:
+        return s * s if self.lam == 2.0 else np.power(s, self.lam)
+
+    def _first(self, s: FloatArray) -> FloatArray:
+        return self.lam * np.power(1.0 - s, self.lam - 1.0)
+
+    def _second(self, s: FloatArray) -> FloatArray:
+        return -self.lam * (self.lam - 1.0) * np.power(1.0 - s, self.lam - 2.0)
+
+    @property
+    def slope_bound(self) -> float:
+        """M_g' = lambda."""
+        return self.lam
+
+    @property
+    def curvature_bound(self) -> float:
+        """M_g'' = lambda (lambda - 1)."""
+        return self.lam * (self.lam - 1.0)

@@ -1,0 +1,46 @@
+"""The square-root row of the table; its dual has -lambda / (1 + lambda) for lambda."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from riskgrad.distortion.base import TableRow
+from riskgrad.types import FloatArray
+
+
+@dataclass(frozen=True)
+class SquareRoot(TableRow):
+    """A mild distortion: its slope stays below half of sqrt(1 + lambda) + 1 however large lambda is.
+
+    Literal row (`tb:g`): g(s) = (sqrt(1 + lambda s) - 1) / (sqrt(1 + lambda) - 1), lambda > 0. Both forms are computed
+    after multiplying by the conjugate, which leaves nothing to cancel and gives the identity at tiny lambda.
+    """
+
+    name = "square-root"
+    example = "square-root:5"
+
+    def _literal(self, s: FloatArray) -> FloatArray:
+        return s * ((self._root + 1.0) / (np.sqrt(1.0 + self.lam * s) + 1.0))
+
+    def _dual(self, s: FloatArray) -> FloatArray:
+        return s * ((self._root + 1.0) / (np.sqrt(1.0 + self.lam * (1.0 - s)) + self._root))
+
+    def _first(self, s: FloatArray) -> FloatArray:
+        return self.slope_bound / np.sqrt(1.0 + self.lam * s)
+
+    def _second(self, s: FloatArray) -> FloatArray:
+        return -self.curvature_bound * np.power(1.0 + self.lam * s, -1.5)
+
+    @property
+    def _root(self) -> float:
+        return float(np.sqrt(1.0 + self.lam))
+
+    @property
+    def slope_bound(self) -> float:
+        """M_g' = (sqrt(1 + lambda) + 1) / 2."""
+        return (self._root + 1.0) / 2.0
+
+    @property
+    def curvature_bound(self) -> float:
+        """M_g'' = lambda (sqrt(1 + lambda) + 1) / 4."""
+        return self.lam * self.slope_bound / 2.0

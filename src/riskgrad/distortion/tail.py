@@ -1,0 +1,149 @@
+"""Distortions that look at a tail only: the kinked one of CVaR, and a C^2 softening of its kink.
+
+Lower-tail (averse) CVaR at mass alpha has g(s) = max(0, 1 - (1 - s) / alpha): convex, slope 1 / alpha above the kink at
+s = 1 - alpha, 0 below. The textbook min(s / alpha, 1), written for losses, is its dual: the mean of the best alpha.
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from riskgrad.distortion.base import Attitude, DistortionFunction, check_attitude, number, unit
+from riskgrad.errors import InputError
+from riskgrad.types import FloatArray
+
+
+@dataclass(frozen=True)
+class TailFunction(DistortionFunction):
+    """A distortion of a tail of mass alpha, as a function of the mass t = 1 - s (averse) or t = s (seeking) in it.
+
+    Attributes:
+        alpha: mass of the tail, in (0, 0.5].
+        attitude: "averse" (default) for the bad tail, "seeking" for the good one.
+    """
+
+    alpha: float
+    attitude: Attitude = "averse"
+
+    def __post_init__(self) -> None:
+        check_attitude(self.attitude)
+        object.__setattr__(self, "alpha", check_alpha(self.alpha))
+
+    def __call__(self, s: ArrayLike) -> FloatArray:
+        """g(s), elementwise for s in [0, 1]."""
+        level = unit(s)
+        return 1.0 - self._missed(level) if self.attitude == "seeking" else self._missed(1.0 - level)
+
+    def derivative(self, s: ArrayLike) -> FloatArray:
+        """g'(s); at a kink the value from the side away from the tail."""
+        return self._density(self._mass(s))
+
+    def second_derivative(self, s: ArrayLike) -> FloatArray:
+        """g''(s), NaN at a kink."""
+        bend = self._bend(self._mass(s))
+        return -bend if self.attitude == "seeking" else bend
+
+    def dual(self) -> Self:
+        """The other tail."""
+        return replace(self, attitude="averse" if self.attitude == "seeking" else "seeking")
+
+    @property
+    def slope_bound(self) -> float:
+        """M_g' = 1 / alpha."""
+        return 1.0 / self.alpha
+
+    def _mass(self, s: ArrayLike) -> FloatArray:
+        level = unit(s)
+        return level if self.attitude == "seeking" else 1.0 - level
+
+    @abstractmethod
+    def _missed(self, t: FloatArray) -> FloatArray:
+        """The share of the tail that the t outermost mass does not cover: 1 at t = 0, 0 from about alpha on."""
+
+    @abstractmethod
+    def _density(self, t: FloatArray) -> FloatArray:
+        """Minus its first derivative, the weight of the quantile at t."""
+
+    @abstractmethod
+    def _bend(self, t: FloatArray) -> FloatArray:
+        """Its second derivative."""
+
+
+@dataclass(frozen=True)
+class LowerTail(TailFunction):
+    """The distortion of CVaR: g(s) = max(0, 1 - (1 - s) / alpha). Kinked, so its curvature has no bound."""
+
+    def _missed(self, t: FloatArray) -> FloatArray:
+        return np.maximum(0.0, 1.0 - t / self.alpha)
+
+    def _density(self, t: FloatArray) -> FloatArray:
+        return np.where(t < self.alpha, 1.0 / self.alpha, 0.0)[()]
+
+    def _bend(self, t: FloatArray) -> FloatArray:
+        return np.where(t == self.alpha, np.nan, 0.0)[()]
+
+    @property
+    def curvature_bound(self) -> float:
+        """Infinite: the slope jumps at the kink."""
+        return np.inf
+
+
+@dataclass(frozen=True)
+class SmoothLowerTail(TailFunction):
+    """The distortion of CVaR with its kink rounded over [alpha - width, alpha + width].
+
+    With x = (alpha - t) / width the hinge max(0, x) becomes p(x) = (1 + x)^3 (3 - x) / 16 on [-1, 1], the quartic with
+    p, p' and p'' matched at both ends: g is C^2 and convex, and 0 <= g_smooth - g <= gap = 3 width / (16 alpha).
+
+    Attributes:
+        alpha: mass of the tail, in (0, 0.5].
+        width: half-width of the rounding, in (0, alpha]; alpha / 2 when not given.
+    """
+
+    width: float = np.nan
+
+    def __init__(self, alpha: float, width: float | None = None, attitude: Attitude = "averse") -> None:
+        check_attitude(attitude)
+        mass = check_alpha(alpha)
+        half = mass / 2.0 if width is None else number("width", width)
+        if not 0.0 < half <= mass:
+            raise InputError("width", f"be in (0, alpha] = (0, {mass:g}]", width)
+        object.__setattr__(self, "alpha", mass)
+        object.__setattr__(self, "width", half)
+        object.__setattr__(self, "attitude", attitude)
+
+    @property
+    def gap(self) -> float:
+        """The largest distance from the distortion of CVaR, 3 width / (16 alpha)."""
+        return 3.0 * self.width / (16.0 * self.alpha)
+
+    @property
+    def curvature_bound(self) -> float:
+        """M_g'' = 3 / (4 width alpha), in the middle of the rounding."""
+        return 0.75 / (self.width * self.alpha)
+
+    def _missed(self, t: FloatArray) -> FloatArray:
+        raw = (self.alpha - t) / self.width
+        x = np.clip(raw, -1.0, 1.0)
+        rounded = (1.0 + x) ** 3 * (3.0 - x) / 16.0
+        return np.where(raw >= 1.0, 1.0 - t / self.alpha, rounded * (self.width / self.alpha))[()]
+
+    def _density(self, t: FloatArray) -> FloatArray:
+        x = np.clip((self.alpha - t) / self.width, -1.0, 1.0)
+        return (1.0 + x) ** 2 * (2.0 - x) / (4.0 * self.alpha)
+
+    def _bend(self, t: FloatArray) -> FloatArray:
+        x = np.clip((self.alpha - t) / self.width, -1.0, 1.0)
+        return self.curvature_bound * (1.0 - x * x)
+
+
+def check_alpha(alpha: float) -> float:
+    """Refuse an alpha that is not the mass of a tail, with the likely reason."""
+    mass = number("alpha", alpha)
+    if not 0.0 < mass <= 0.5:
+        hint = f"; did you mean {1.0 - mass:g}?" if 0.5 < mass < 1.0 else ""
+        raise InputError("alpha", "be in (0, 0.5]", alpha, f"it is the mass of the bad tail (0.05: the worst 5%){hint}")
+    return mass

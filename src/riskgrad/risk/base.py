@@ -1,0 +1,132 @@
+"""What a risk measure is: a number for a law of the return, and an estimate of it from episodes.
+
+A measure sees only returns and importance weights. With no weights `estimate` is the on-policy estimator; with weights
+it is the off-policy one; weights that are all equal give the on-policy value, so there is one `estimate`, not two.
+
+To add a measure: one file with a final subclass of `RiskMeasure` that has `estimate` and `value`, and one export line
+in `risk/__init__.py`; `riskgrad.testing.check_risk_measure` says whether it keeps what it declares. A measure that also
+has `influence` can be trained by score gradients and gets exact gradients on finite MDPs.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Literal, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from riskgrad.distortion import Attitude
+from riskgrad.distortion.base import number
+from riskgrad.errors import InputError
+from riskgrad.risk.sample import checked_sample
+from riskgrad.types import DiscreteLaw, FloatArray
+
+Axiom = Literal["translation", "homogeneity", "monotonicity", "comonotone-additivity"]
+
+EVERY_AXIOM: frozenset[Axiom] = frozenset(["translation", "homogeneity", "monotonicity", "comonotone-additivity"])
+
+
+class RiskMeasure(ABC):
+    """A risk measure of the return; larger is better.
+
+    Attributes:
+        name: how `parse` and the command line call it; empty for measures that no string can build.
+        example: a string that `parse` turns into such a measure.
+        attitude: "averse" if never above the mean, "seeking" if never below, "neutral" if equal, else "mixed".
+        axioms: which of these hold for the estimate on every sample, for any weights:
+            translation rho(R + c) = rho(R) + c, homogeneity rho(cR) = c rho(R) for c > 0,
+            monotonicity R <= R' => rho(R) <= rho(R'), comonotone-additivity rho(R + R') = rho(R) + rho(R') when R
+            and R' are ordered alike.
+    """
+
+    name: ClassVar[str] = ""
+    example: ClassVar[str] = ""
+    attitude: Attitude
+    axioms: frozenset[Axiom] = frozenset()
+
+    @abstractmethod
+    def estimate(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
+        """Estimate the measure from samples.
+
+        Args:
+            values: returns [..., m].
+            weights: importance weights psi [..., m], or None when the policy itself acted. Leading axes broadcast.
+
+        Returns:
+            the estimate, one number for each leading index [...].
+        """
+
+    @abstractmethod
+    def value(self, law: DiscreteLaw) -> float:
+        """Give the measure of an exact law."""
+
+    def influence(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
+        """Give the derivative of the estimate with respect to each sample's mass, up to one constant per row [..., m].
+
+        With Z the score of an episode, grad rho = E[influence(R) Z]; on an exact law pass its values and probabilities.
+        """
+        del values, weights
+        raise InputError(
+            "risk",
+            "have an influence function for this gradient",
+            str(self),
+            "use onp_sf or offp_sf, which need only estimates",
+        )
+
+    def along(self, weight: float) -> "RiskMeasure":
+        """Give the measure (1 - weight) mean + weight times this one, a point on the path from neutral to here."""
+        return Blend(self, weight)
+
+
+@final
+@dataclass(frozen=True)
+class Blend(RiskMeasure):
+    """(1 - w) times the mean plus w times another measure.
+
+    Attributes:
+        measure: the measure at the end of the path.
+        weight: w in [0, 1].
+    """
+
+    measure: RiskMeasure
+    weight: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weight", check_weight(self.weight))
+
+    @property
+    def attitude(self) -> Attitude:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The attitude of the measure, neutral at weight 0."""
+        return self.measure.attitude if self.weight > 0.0 else "neutral"
+
+    @property
+    def axioms(self) -> frozenset[Axiom]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """What the measure declares, since the mean keeps every axiom."""
+        return self.measure.axioms
+
+    def estimate(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
+        """Estimate both and mix."""
+        sample = checked_sample(values, weights)
+        return (1.0 - self.weight) * sample.mean() + self.weight * self.measure.estimate(values, weights)
+
+    def value(self, law: DiscreteLaw) -> float:
+        """Mix the exact values."""
+        return (1.0 - self.weight) * law.mean + self.weight * self.measure.value(law)
+
+    def influence(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
+        """Mix the influences; that of the mean is the return itself."""
+        returns = np.asarray(values, dtype=np.float64)
+        return (1.0 - self.weight) * returns + self.weight * self.measure.influence(values, weights)
+
+
+def check_weight(weight: float) -> float:
+    """Refuse a weight of a mixture outside [0, 1]."""
+    share = number("weight", weight)
+    if not 0.0 <= share <= 1.0:
+        raise InputError("weight", "be in [0, 1]", weight)
+    return share
+
+
+def text(value: float) -> str:
+    """Write a number as the shortest string that reads back as the same number."""
+    return repr(value).removesuffix(".0")

@@ -1,0 +1,61 @@
+"""The mean of the return: the neutral measure."""
+
+from dataclasses import dataclass, field
+from typing import Literal, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from riskgrad.errors import UnknownNameError
+from riskgrad.risk.base import EVERY_AXIOM, Axiom, RiskMeasure
+from riskgrad.risk.sample import checked_sample
+from riskgrad.types import DiscreteLaw, FloatArray
+
+
+@final
+@dataclass(frozen=True)
+class Mean(RiskMeasure):
+    """E[R], what risk-neutral training maximises.
+
+    Attributes:
+        estimator: with weights, "self-normalised" (default) is sum psi R / sum psi; "unbiased" is `eq:Jm_b`, the mean
+            of psi R, which moves by c times the mean weight when every return moves by c.
+    """
+
+    name = "mean"
+    example = "mean"
+    attitude = "neutral"
+    estimator: Literal["self-normalised", "unbiased"] = field(default="self-normalised", kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.estimator not in ("self-normalised", "unbiased"):
+            raise UnknownNameError("estimator", self.estimator, ["self-normalised", "unbiased"])
+
+    @property
+    def axioms(self) -> frozenset[Axiom]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Every axiom; the unbiased form loses translation."""
+        return EVERY_AXIOM if self.estimator == "self-normalised" else EVERY_AXIOM - {"translation"}
+
+    def estimate(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
+        """The mean of each row."""
+        sample = checked_sample(values, weights)
+        if sample.weights is not None and self.estimator == "unbiased":
+            return np.mean(sample.weights * sample.values, axis=-1)
+        return sample.mean()
+
+    def value(self, law: DiscreteLaw) -> float:
+        """The exact mean."""
+        return law.mean
+
+    def influence(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
+        """The return itself."""
+        sample = checked_sample(values, weights)
+        return np.broadcast_to(sample.values, (*sample.shape, sample.size)).copy()
+
+    def along(self, weight: float) -> "Mean":
+        """The mean again."""
+        del weight
+        return self
+
+    def __str__(self) -> str:
+        return self.name
