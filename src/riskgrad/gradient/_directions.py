@@ -1,0 +1,41 @@
+"""Directions v on the unit sphere of R^d, independent or orthogonal in blocks.
+
+Independent rows are normalised Gaussian vectors. Orthogonal ones come in blocks of d (the last block may be shorter):
+each block is the Q of the QR factorisation of a Gaussian matrix, with the signs fixed so that R has a positive
+diagonal; Q is then Haar-distributed, so every single row is uniform on the sphere and the estimate of `lm:del_rho_mu_2`
+stays unbiased. Blocks are independent of each other. One whole block measures every direction once: for a linear
+function the estimate is then exact.
+"""
+
+import numpy as np
+
+from riskgrad.errors import InputError
+from riskgrad.types import FloatArray
+
+
+def sphere(rng: np.random.Generator, n: int, d: int, orthogonal: bool = False) -> FloatArray:
+    """Draw n directions, each uniform on the unit sphere of R^d.
+
+    Args:
+        rng: where the random numbers come from.
+        n: number of directions, at least 1.
+        d: number of parameters, at least 1.
+        orthogonal: make each block of d consecutive directions orthogonal.
+
+    Returns:
+        directions [n, d], rows of norm 1.
+    """
+    for name, size in (("n", n), ("d", d)):
+        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
+            raise InputError(name, "be a positive integer", size)
+    if not orthogonal:
+        rows = rng.standard_normal((n, d))
+        return rows / np.sqrt(np.sum(rows * rows, axis=1, keepdims=True))
+    return np.concatenate([_haar_rows(rng, min(d, n - start), d) for start in range(0, n, d)])
+
+
+def _haar_rows(rng: np.random.Generator, r: int, d: int) -> FloatArray:
+    """Give r <= d orthonormal rows [r, d], uniform among all such frames."""
+    q, upper = np.linalg.qr(rng.standard_normal((d, r)))
+    signs = np.where(np.diagonal(upper) < 0.0, -1.0, 1.0)
+    return np.ascontiguousarray((q * signs).T)

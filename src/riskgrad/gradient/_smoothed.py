@@ -1,0 +1,124 @@
+"""The smoothed-functional gradient from values at perturbed parameters (`eq:hat_nabla_hat_rho`).
+
+    (d / n) sum_i s_i v_i,   s_i = (rho_hat(theta + mu v_i) - rho_hat(theta - mu v_i)) / (2 mu)
+
+Its mean over directions is the gradient of rho averaged over the ball of radius mu (`eq:rho_mu`).
+
+The reported error is about that mean. What it can see is how the terms differ from direction to direction:
+
+- Independent directions: the spread of the n terms d s_i v_i, which is unbiased whatever the function.
+- A block of r < d orthogonal directions is sampling without replacement: the same spread times 1 - r / d. This is
+  exact for a linear function; noise in the values is then counted with the factor 1 - r / d as well.
+- One whole block of d is a full finite difference: its direction error is zero for a linear function, and of the noise
+  in the values nothing can be told from it. The error is NaN. Several blocks are independent, and their spread tells.
+
+Noise that all directions share, as when one batch of episodes serves every perturbed policy, moves all terms alike and
+cannot be seen here; `riskgrad.algorithms` adds it from the batch.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from riskgrad.errors import InputError
+from riskgrad.types import FloatArray, Gradient
+
+UNIT_TOLERANCE = 1e-6
+ORTHOGONAL_TOLERANCE = 1e-9
+
+Objective = Callable[[FloatArray], FloatArray]
+
+
+def smoothed(objective: Objective, theta: ArrayLike, directions: ArrayLike, smoothing: float) -> Gradient:
+    """Estimate the gradient of a function from its values at theta +- smoothing * directions.
+
+    Args:
+        objective: thetas [2n, d] -> values [2n]; called once. Rows i and n + i are the + and - of direction i.
+        theta: where the gradient is wanted [d].
+        directions: unit vectors [n, d], from `sphere` or your own.
+        smoothing: the distance mu of the perturbed parameters, in (0, 1].
+
+    Returns:
+        the estimate with its standard error over directions; NaN where that cannot be told (see the module).
+    """
+    centre, units, mu = _checked(theta, directions, smoothing)
+    n, d = units.shape
+    values = np.asarray(objective(np.concatenate([centre + mu * units, centre - mu * units])), dtype=np.float64)
+    if values.shape != (2 * n,) or not np.all(np.isfinite(values)):
+        raise InputError("objective", f"give {2 * n} finite values, one per row of thetas", values)
+    slopes = (values[:n] - values[n:]) / (2.0 * mu)
+    vector = combine(slopes, units)
+    if _orthogonal(units):
+        return Gradient(vector, _block_error(slopes, units))
+    if n == 1:
+        return Gradient(vector, float("nan"))
+    return Gradient(vector, float(np.sqrt(np.sum((d * slopes[:, None] * units - vector) ** 2) / (n * (n - 1)))))
+
+
+def combine(slopes: FloatArray, directions: FloatArray) -> FloatArray:
+    """Sum the slopes along their directions: (d / n) sum_i s_i v_i.
+
+    Args:
+        slopes: derivatives along the directions [n].
+        directions: unit vectors [n, d].
+
+    Returns:
+        the gradient [d].
+    """
+    n, d = directions.shape
+    return np.sum((d / n) * slopes[:, None] * directions, axis=0)
+
+
+def _checked(theta: ArrayLike, directions: ArrayLike, smoothing: float) -> tuple[FloatArray, FloatArray, float]:
+    centre, units = np.asarray(theta, dtype=np.float64), np.asarray(directions, dtype=np.float64)
+    if centre.ndim != 1 or not np.all(np.isfinite(centre)):
+        raise InputError("theta", "be a finite vector", theta)
+    if units.ndim != 2 or units.shape[0] < 1 or units.shape[1] != centre.size:
+        raise InputError("directions", f"have shape (n, {centre.size})", units.shape)
+    lengths = np.sqrt(np.sum(units * units, axis=1))
+    if not np.all(np.abs(lengths - 1.0) <= UNIT_TOLERANCE):
+        raise InputError("directions", "be unit vectors", f"a norm of {lengths[np.argmax(np.abs(lengths - 1.0))]}")
+    return centre, units, checked_smoothing(smoothing)
+
+
+def checked_smoothing(smoothing: float) -> float:
+    """Refuse a smoothing parameter outside (0, 1] (`eq:rho_mu`)."""
+    if not 0.0 < smoothing <= 1.0:
+        raise InputError("smoothing", "be in (0, 1]", smoothing)
+    return float(smoothing)
+
+
+def _orthogonal(directions: FloatArray) -> bool:
+    """Tell whether every block of d consecutive directions is orthogonal; a lone direction is not."""
+    n, d = directions.shape
+    if n < 2:
+        return False
+    blocks = (directions[start : start + d] for start in range(0, n, d))
+    # a yes or no that reaches the reported error only, so that a BLAS product is no harm
+    return all(np.allclose(b @ b.T, np.eye(len(b)), rtol=0.0, atol=ORTHOGONAL_TOLERANCE) for b in blocks)
+
+
+def _block_error(slopes: FloatArray, directions: FloatArray) -> float:
+    """Standard error of a sum over independent blocks of orthogonal directions.
+
+    The estimate is the average of block estimates E_b weighted by r_b / n. A whole block has the variance N of its
+    noise alone. A block of r < d has S + N, where S = (1 - r / d) d^2 sum s^2 / r^2: that noise is d / r times N, of
+    which S already holds d / r - 1 times. With one whole block and a shorter one, N is half of what their gap holds
+    beyond S; the variance is kept from falling below 0, so that there it is a little too large on average.
+    """
+    n, d = directions.shape
+    whole, rest = divmod(n, d)
+    if n == d:
+        return float("nan")
+    estimates = [combine(slopes[i : i + d], directions[i : i + d]) for i in range(0, n, d)]
+    tail = slopes[whole * d :]
+    sampling = (1.0 - rest / d) * (d / rest) ** 2 * float(np.sum(tail * tail)) if rest else 0.0
+    noise = 0.0
+    if whole >= 2:
+        full = np.stack(estimates[:whole])
+        noise = float(np.sum((full - np.mean(full, axis=0)) ** 2)) / (whole - 1)
+    elif whole == 1:
+        noise = (float(np.sum((estimates[0] - estimates[1]) ** 2)) - sampling) / 2.0
+    variance = whole * (d / n) ** 2 * noise + (rest / n) ** 2 * (sampling + noise)
+    return float(np.sqrt(max(0.0, variance)))

@@ -1,0 +1,66 @@
+"""The schedule of the main theorem (`tm:sf`): alpha = N^-1/2, mu = N^-1/4, n = N^1/2, m = N.
+
+n is rounded up, since rounding down breaks the theorem's right-hand side. The theorem's step and smoothing do not know
+the scale of the rewards or of the parameters; the two multipliers say it, and 1 is the paper.
+
+What it costs, over the whole run: OnP-SF samples 2 n m episodes in each of N iterations, about 2 N^(5/2) in all;
+OffP-SF, with a fresh batch in each iteration, m of them, so N^2.
+"""
+
+import math
+from dataclasses import dataclass
+
+from riskgrad.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The four numbers of a run of N iterations.
+
+    Attributes:
+        iterations: N.
+        step_size: the constant step alpha.
+        smoothing: the perturbation mu, in (0, 1].
+        directions: n, the unit vectors of one iteration.
+        episodes: m, the episodes behind each estimate of the risk.
+    """
+
+    iterations: int
+    step_size: float
+    smoothing: float
+    directions: int
+    episodes: int
+
+    @property
+    def onp_sf_episodes(self) -> int:
+        """Episodes that OnP-SF samples in the whole run: 2 n m N."""
+        return 2 * self.directions * self.episodes * self.iterations
+
+    @property
+    def offp_sf_episodes(self) -> int:
+        """Episodes that OffP-SF samples in the whole run, a fresh batch per iteration: m N."""
+        return self.episodes * self.iterations
+
+
+def schedule(iterations: int, *, step_multiplier: float = 1.0, smoothing_multiplier: float = 1.0) -> Schedule:
+    """Give the theorem's step size, smoothing, directions and episodes for N iterations.
+
+    Args:
+        iterations: N, at least 1.
+        step_multiplier: a factor on the step size, for rewards of another scale.
+        smoothing_multiplier: a factor on the smoothing; the product must stay in (0, 1].
+
+    Returns:
+        the schedule of `tm:sf`.
+    """
+    if isinstance(iterations, bool) or not isinstance(iterations, int) or iterations < 1:
+        raise InputError("iterations", "be a positive integer", iterations)
+    step_size, smoothing = (
+        step_multiplier / math.sqrt(iterations),
+        smoothing_multiplier / math.sqrt(math.sqrt(iterations)),
+    )
+    if not 0.0 < step_size < math.inf:
+        raise InputError("step_multiplier", "be positive and finite", step_multiplier)
+    if not 0.0 < smoothing <= 1.0:
+        raise InputError("smoothing_multiplier", "give a smoothing in (0, 1]", smoothing_multiplier)
+    return Schedule(iterations, step_size, smoothing, 1 + math.isqrt(iterations - 1), iterations)
