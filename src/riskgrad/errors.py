@@ -69,6 +69,6 @@ class DamagedFileError(StorageError):
 
 def _short(value: object) -> str:
     # a string with a blank is a sentence about the value rather than the value
-    plain = isinstance(value, np.floating | np.integer) or (isinstance(value, str) and " " in value)
-    text = " ".join((f"{value}" if plain else repr(value)).split())
+    plain = isinstance(value, np.number) or (isinstance(value, str) and " " in value)
+    text = " ".join((f"{value}" if plain else f"{value!r}").split())
     return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 3] + "..."

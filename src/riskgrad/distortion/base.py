@@ -13,7 +13,7 @@ for you) and one export line in `distortion/__init__.py`. It is then in `parse`,
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,17 +40,32 @@ class DistortionFunction(ABC):
     example: ClassVar[str] = ""
     attitude: Attitude
 
-    @abstractmethod
+    @final
     def __call__(self, s: ArrayLike) -> FloatArray:
-        """g(s), elementwise for s in [0, 1]."""
+        """g(s), elementwise; s outside [0, 1] is refused."""
+        return self.at(unit(s))
 
-    @abstractmethod
+    @final
     def derivative(self, s: ArrayLike) -> FloatArray:
-        """g'(s), elementwise for s in [0, 1]; one-sided at the ends."""
+        """g'(s), elementwise, one-sided at the ends; s outside [0, 1] is refused."""
+        return self.slope_at(unit(s))
+
+    @final
+    def second_derivative(self, s: ArrayLike) -> FloatArray:
+        """g''(s), elementwise, one-sided at the ends; s outside [0, 1] is refused."""
+        return self.bend_at(unit(s))
 
     @abstractmethod
-    def second_derivative(self, s: ArrayLike) -> FloatArray:
-        """g''(s), elementwise for s in [0, 1]; one-sided at the ends."""
+    def at(self, s: FloatArray) -> FloatArray:
+        """G at levels that are known to lie in [0, 1]: what a family writes down and estimators call."""
+
+    @abstractmethod
+    def slope_at(self, s: FloatArray) -> FloatArray:
+        """G' at levels that are known to lie in [0, 1]."""
+
+    @abstractmethod
+    def bend_at(self, s: FloatArray) -> FloatArray:
+        """G'' at levels that are known to lie in [0, 1]."""
 
     @abstractmethod
     def dual(self) -> "DistortionFunction":
@@ -95,20 +110,17 @@ class TableRow(DistortionFunction):
             high = "inf)" if np.isinf(self.highest) else f"{self.highest:g}]"
             raise InputError(f"lambda of {self.name}", f"be in {low}, {high}", self.lam, self.why)
 
-    def __call__(self, s: ArrayLike) -> FloatArray:
-        """g(s), elementwise for s in [0, 1]."""
-        level = unit(s)
-        return self._literal(level) if self.attitude == "seeking" else self._dual(level)
+    def at(self, s: FloatArray) -> FloatArray:
+        """The row or its dual."""
+        return self._literal(s) if self.attitude == "seeking" else self._dual(s)
 
-    def derivative(self, s: ArrayLike) -> FloatArray:
-        """g'(s), elementwise for s in [0, 1]."""
-        level = unit(s)
-        return self._first(level if self.attitude == "seeking" else 1.0 - level)
+    def slope_at(self, s: FloatArray) -> FloatArray:
+        """g'(s), which for the dual is that of the row at 1 - s."""
+        return self._first(s if self.attitude == "seeking" else 1.0 - s)
 
-    def second_derivative(self, s: ArrayLike) -> FloatArray:
-        """g''(s), elementwise for s in [0, 1]."""
-        level = unit(s)
-        return self._second(level) if self.attitude == "seeking" else -self._second(1.0 - level)
+    def bend_at(self, s: FloatArray) -> FloatArray:
+        """g''(s), which for the dual is minus that of the row at 1 - s."""
+        return self._second(s) if self.attitude == "seeking" else -self._second(1.0 - s)
 
     def dual(self) -> Self:
         """The same row with the other attitude."""

@@ -4,9 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from riskgrad.distortion.base import Attitude, DistortionFunction, number, unit
+from riskgrad.distortion.base import Attitude, DistortionFunction, number
 from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.types import FloatArray
 
@@ -66,36 +65,33 @@ class Custom(DistortionFunction):
         _check_bound("slope_bound", self.slope_bound, np.abs(np.diff(values)) * GRID)
         _check_bound("curvature_bound", self.curvature_bound, np.abs(np.diff(values, 2)) * GRID**2)
 
-    def __call__(self, s: ArrayLike) -> FloatArray:
+    def at(self, s: FloatArray) -> FloatArray:
         """g(s)."""
-        level = unit(s)
-        value = np.asarray(self.g(level), dtype=np.float64)
-        if value.shape != level.shape:
-            raise InputError("g(s)", f"have the shape of s, {level.shape}", value.shape, "write g with NumPy functions")
+        value = np.asarray(self.g(s), dtype=np.float64)
+        if value.shape != s.shape:
+            raise InputError("g(s)", f"have the shape of s, {s.shape}", value.shape, "write g with NumPy functions")
         return value
 
-    def derivative(self, s: ArrayLike) -> FloatArray:
+    def slope_at(self, s: FloatArray) -> FloatArray:
         """g'(s), as given or by differences."""
-        level = unit(s)
         if self.first is not None:
-            return np.asarray(self.first(level), dtype=np.float64)
-        middle = np.clip(level, STEP, 1.0 - STEP)
-        centred = (self(middle + STEP) - self(middle - STEP)) / (2.0 * STEP)
-        return centred + (level - middle) * self._bend(middle)
+            return np.asarray(self.first(s), dtype=np.float64)
+        middle = np.clip(s, STEP, 1.0 - STEP)
+        centred = (self.at(middle + STEP) - self.at(middle - STEP)) / (2.0 * STEP)
+        return centred + (s - middle) * self._bend(middle)
 
-    def second_derivative(self, s: ArrayLike) -> FloatArray:
+    def bend_at(self, s: FloatArray) -> FloatArray:
         """g''(s), as given or by differences."""
-        level = unit(s)
         if self.second is not None:
-            return np.asarray(self.second(level), dtype=np.float64)
-        return self._bend(np.clip(level, 10 * STEP, 1.0 - 10 * STEP))
+            return np.asarray(self.second(s), dtype=np.float64)
+        return self._bend(s)
 
     def dual(self) -> "Custom":
         """The distortion s -> 1 - g(1 - s), of the other attitude."""
         first, second = self.first, self.second
         turned: dict[Attitude, Attitude] = {"averse": "seeking", "seeking": "averse"}
         return Custom(
-            lambda s: 1.0 - self(1.0 - s),
+            lambda s: 1.0 - self.at(1.0 - s),
             None if first is None else lambda s: first(1.0 - s),
             None if second is None else lambda s: -second(1.0 - s),
             attitude=turned.get(self.attitude, "mixed"),
@@ -116,7 +112,7 @@ class Custom(DistortionFunction):
     def _bend(self, middle: FloatArray) -> FloatArray:
         step = 10.0 * STEP
         middle = np.clip(middle, step, 1.0 - step)
-        return (self(middle + step) - 2.0 * self(middle) + self(middle - step)) / step**2
+        return (self.at(middle + step) - 2.0 * self.at(middle) + self.at(middle - step)) / step**2
 
 
 def _check_ends_and_monotone(grid: FloatArray, values: FloatArray) -> None:

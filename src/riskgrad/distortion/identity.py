@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from riskgrad.distortion.base import DistortionFunction, unit
+from riskgrad.distortion.base import DistortionFunction
 from riskgrad.types import FloatArray
 
 
@@ -17,17 +16,17 @@ class Identity(DistortionFunction):
     example = "identity"
     attitude = "neutral"
 
-    def __call__(self, s: ArrayLike) -> FloatArray:
+    def at(self, s: FloatArray) -> FloatArray:
         """g(s) = s."""
-        return unit(s)
+        return s
 
-    def derivative(self, s: ArrayLike) -> FloatArray:
+    def slope_at(self, s: FloatArray) -> FloatArray:
         """g'(s) = 1."""
-        return np.ones_like(unit(s))
+        return np.ones_like(s)
 
-    def second_derivative(self, s: ArrayLike) -> FloatArray:
+    def bend_at(self, s: FloatArray) -> FloatArray:
         """g''(s) = 0."""
-        return np.zeros_like(unit(s))
+        return np.zeros_like(s)
 
     def dual(self) -> "Identity":
         """The identity again."""

@@ -3,9 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Self
 
-from numpy.typing import ArrayLike
-
-from riskgrad.distortion.base import Attitude, DistortionFunction, number, unit
+from riskgrad.distortion.base import Attitude, DistortionFunction, number
 from riskgrad.errors import InputError
 from riskgrad.types import FloatArray
 
@@ -32,18 +30,17 @@ class Mixture(DistortionFunction):
         """The attitude of g, or neutral at weight 0."""
         return self.g.attitude if self.weight > 0.0 else "neutral"
 
-    def __call__(self, s: ArrayLike) -> FloatArray:
+    def at(self, s: FloatArray) -> FloatArray:
         """g_w(s)."""
-        level = unit(s)
-        return (1.0 - self.weight) * level + self.weight * self.g(level)
+        return (1.0 - self.weight) * s + self.weight * self.g.at(s)
 
-    def derivative(self, s: ArrayLike) -> FloatArray:
+    def slope_at(self, s: FloatArray) -> FloatArray:
         """g_w'(s)."""
-        return (1.0 - self.weight) + self.weight * self.g.derivative(s)
+        return (1.0 - self.weight) + self.weight * self.g.slope_at(s)
 
-    def second_derivative(self, s: ArrayLike) -> FloatArray:
+    def bend_at(self, s: FloatArray) -> FloatArray:
         """g_w''(s)."""
-        return self.weight * self.g.second_derivative(s)
+        return self.weight * self.g.bend_at(s)
 
     def dual(self) -> Self:
         """The mixture of the identity and the dual of g."""

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from riskgrad.distortion.base import Attitude, DistortionFunction, check_attitude, number, unit
+from riskgrad.distortion.base import Attitude, DistortionFunction, check_attitude, number
 from riskgrad.errors import InputError
 from riskgrad.types import FloatArray
 
@@ -32,19 +31,17 @@ class TailFunction(DistortionFunction):
         check_attitude(self.attitude)
         object.__setattr__(self, "alpha", check_alpha(self.alpha))
 
-    def __call__(self, s: ArrayLike) -> FloatArray:
-        """g(s), elementwise for s in [0, 1]."""
-        level = unit(s)
-        return 1.0 - self._missed(level) if self.attitude == "seeking" else self._missed(1.0 - level)
+    def at(self, s: FloatArray) -> FloatArray:
+        """The share of the tail that lies above the level s."""
+        return 1.0 - self._missed(s) if self.attitude == "seeking" else self._missed(1.0 - s)
 
-    def derivative(self, s: ArrayLike) -> FloatArray:
+    def slope_at(self, s: FloatArray) -> FloatArray:
         """g'(s); at a kink the value from the side away from the tail."""
-        return self._density(self._mass(s))
+        return self._density(s if self.attitude == "seeking" else 1.0 - s)
 
-    def second_derivative(self, s: ArrayLike) -> FloatArray:
+    def bend_at(self, s: FloatArray) -> FloatArray:
         """g''(s), NaN at a kink."""
-        bend = self._bend(self._mass(s))
-        return -bend if self.attitude == "seeking" else bend
+        return -self._bend(s) if self.attitude == "seeking" else self._bend(1.0 - s)
 
     def dual(self) -> Self:
         """The other tail."""
@@ -54,10 +51,6 @@ class TailFunction(DistortionFunction):
     def slope_bound(self) -> float:
         """M_g' = 1 / alpha."""
         return 1.0 / self.alpha
-
-    def _mass(self, s: ArrayLike) -> FloatArray:
-        level = unit(s)
-        return level if self.attitude == "seeking" else 1.0 - level
 
     @abstractmethod
     def _missed(self, t: FloatArray) -> FloatArray:

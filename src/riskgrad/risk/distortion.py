@@ -47,7 +47,7 @@ class DistortionMeasure(RiskMeasure):
 
     def value(self, law: DiscreteLaw) -> float:
         """Give rho_g of an exact law, atoms split correctly."""
-        return float(law.values[0] + np.sum(np.diff(law.values) * self.function(law.upper_mass[1:])))
+        return float(law.values[0] + np.sum(np.diff(law.values) * self.function.at(law.upper_mass[1:])))
 
     def influence(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
         """Give the integral of g'(P(R > x)) up to each return, from the smallest (`lm:nabla_rho_g`)."""
@@ -56,7 +56,7 @@ class DistortionMeasure(RiskMeasure):
         order = np.argsort(table, axis=-1)
         steps = np.diff(np.take_along_axis(table, order, axis=-1), axis=-1)
         climbed = np.zeros(table.shape)
-        climbed[..., 1:] = np.cumsum(steps * self.function.derivative(upper_masses(sample, order)), axis=-1)
+        climbed[..., 1:] = np.cumsum(steps * self.function.slope_at(upper_masses(sample, order)), axis=-1)
         result = np.empty(table.shape)
         np.put_along_axis(result, order, climbed, axis=-1)
         return result
