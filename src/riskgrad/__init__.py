@@ -15,10 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from riskgrad import distortion as distortion
+    from riskgrad import exact as exact
+    from riskgrad import gradient as gradient
     from riskgrad import mdp as mdp
     from riskgrad import policy as policy
     from riskgrad import risk as risk
+    from riskgrad import theory as theory
     from riskgrad.report.distortions import plot_distortions as plot_distortions
+    from riskgrad.run import Run as Run
+    from riskgrad.run import load as load
     from riskgrad.types import DiscreteLaw as DiscreteLaw
 
 __version__ = "0.1.0"
@@ -26,14 +31,32 @@ __version__ = "0.1.0"
 # public name -> the module that holds it; a folder is its own module
 _HOMES = {
     "distortion": "riskgrad.distortion",
+    "exact": "riskgrad.exact",
+    "gradient": "riskgrad.gradient",
     "mdp": "riskgrad.mdp",
     "policy": "riskgrad.policy",
     "risk": "riskgrad.risk",
+    "theory": "riskgrad.theory",
     "DiscreteLaw": "riskgrad.types",
+    "Run": "riskgrad.run",
+    "load": "riskgrad.run",
     "plot_distortions": "riskgrad.report.distortions",
 }
 
-__all__ = ["DiscreteLaw", "__version__", "distortion", "mdp", "plot_distortions", "policy", "risk"]
+__all__ = [
+    "DiscreteLaw",
+    "Run",
+    "__version__",
+    "distortion",
+    "exact",
+    "gradient",
+    "load",
+    "mdp",
+    "plot_distortions",
+    "policy",
+    "risk",
+    "theory",
+]
 
 
 def __getattr__(name: str) -> Any:

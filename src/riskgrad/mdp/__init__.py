@@ -1,5 +1,6 @@
 """Finite MDPs: the model, how to read one from Gymnasium, and small examples in which risk matters."""
 
+from riskgrad.mdp.from_gym import from_gymnasium
 from riskgrad.mdp.model import FiniteMDP
 
-__all__ = ["FiniteMDP"]
+__all__ = ["FiniteMDP", "from_gymnasium"]

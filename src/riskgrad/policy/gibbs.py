@@ -4,9 +4,10 @@
     LinearGibbs      h(o, a, theta) = features(o)[a] . theta      d = k
     Gibbs            h is the user's own function
 
-Each knows `bounds` = (M_d, M_h), the constants of `as:nabla_logpi` that bound the score and the Hessian of log pi. For
-a linear h with feature spread D = max ||phi(o, a) - phi(o, b)|| they are D and D^2 / 4 (the Hessian is minus the
-covariance of features), hence sqrt(2) and 1/2 for a table; these are sharp, and smaller than those stated below the assumption.
+Each knows `bounds` = (M_d, M_h), the constants of `as:nabla_logpi` that bound the score and the Hessian of log pi.
+For a linear h with feature spread D = max ||phi(o, a) - phi(o, b)|| they are D and D^2 / 4 (the Hessian is minus the
+covariance of features), hence sqrt(2) and 1/2 for a table; these are sharp, and smaller than those stated below the
+assumption.
 
 No sum here goes through BLAS, and a row of a batch has the same bits whatever else is in the batch.
 """

@@ -1,0 +1,95 @@
+"""A finite model under one policy, as a graph over which mass moves.
+
+Once a policy is fixed, its actions no longer matter to the law of the return: an edge is a distinct (state, next
+state, reward, ends), and its weight is the chance of taking it, summed over actions. One more node, the sink, is
+where episodes that are over go. Edges are sorted by where they lead, since mass is gathered node by node.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from riskgrad.errors import InputError
+from riskgrad.mdp import FiniteMDP
+from riskgrad.types import FloatArray, IntArray
+
+ROW_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Edges of a model, before any policy.
+
+    Attributes:
+        n_states: S; node S is the sink.
+        source: where each edge begins [E].
+        reward: [E].
+        incoming: edges into node j are incoming[j]:incoming[j + 1] [S + 2].
+        outcome_edge: the edge of each outcome of the model [K].
+    """
+
+    n_states: int
+    source: IntArray
+    reward: FloatArray
+    incoming: IntArray
+    outcome_edge: IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The edges that one policy uses, all that a step of the recursion needs.
+
+    Attributes:
+        edges: which edges of the graph they are [E'].
+        source: where each begins [E'].
+        reward: [E'].
+        weight: chance of each, given its source, positive [E'].
+        incoming: edges into node j are incoming[j]:incoming[j + 1] [S + 2].
+    """
+
+    edges: IntArray
+    source: IntArray
+    reward: FloatArray
+    weight: FloatArray
+    incoming: IntArray
+
+
+def graph_of(mdp: FiniteMDP, last: bool) -> Graph:
+    """Give the edges of a step; after the last one before the horizon every edge leads to the sink."""
+    sources = np.repeat(np.arange(mdp.n_states * mdp.n_actions), np.diff(mdp.offsets)) // mdp.n_actions
+    ends = np.ones_like(mdp.ends) if last else mdp.ends
+    targets = np.where(ends, mdp.n_states, mdp.next_states)
+    order = np.lexsort((mdp.rewards, sources, targets))
+    target, source, reward = targets[order], sources[order], mdp.rewards[order]
+    new = np.ones(len(order), dtype=np.bool_)
+    new[1:] = (target[1:] != target[:-1]) | (source[1:] != source[:-1]) | (reward[1:] != reward[:-1])
+    outcome_edge = np.empty(len(order), dtype=np.int64)
+    outcome_edge[order] = np.cumsum(new) - 1
+    incoming = np.searchsorted(target[new], np.arange(mdp.n_states + 2)).astype(np.int64)
+    return Graph(mdp.n_states, source[new].astype(np.int64), reward[new], incoming, outcome_edge)
+
+
+def step_of(mdp: FiniteMDP, graph: Graph, table: FloatArray) -> Step:
+    """Weigh the edges by a policy table [S, A] and keep those that it can take."""
+    chances = mdp.probabilities * np.repeat(table.ravel(), np.diff(mdp.offsets))
+    weight = np.bincount(graph.outcome_edge, weights=chances, minlength=len(graph.source)).astype(np.float64)
+    used = np.flatnonzero(weight > 0.0)
+    incoming = np.searchsorted(used, graph.incoming).astype(np.int64)
+    return Step(used.astype(np.int64), graph.source[used], graph.reward[used], weight[used], incoming)
+
+
+def checked_table(mdp: FiniteMDP, policy_table: ArrayLike) -> FloatArray:
+    """Return the policy table [S, A]; refuse rows that are no distribution, except those of terminal states."""
+    table = np.asarray(policy_table, dtype=np.float64)
+    if table.shape != (mdp.n_states, mdp.n_actions):
+        raise InputError("policy_table", f"have shape {(mdp.n_states, mdp.n_actions)}", f"shape {table.shape}")
+    acting = ~mdp.terminal
+    sums = np.sum(table, axis=1)
+    wrong = acting & ~(np.all(table >= 0.0, axis=1) & (np.abs(sums - 1.0) <= ROW_TOLERANCE))
+    if np.any(wrong):
+        state = int(np.flatnonzero(wrong)[0])
+        if np.all(table[state] >= 0.0):
+            raise InputError(f"probabilities of state {state} in policy_table", "sum to 1", float(sums[state]))
+        raise InputError(f"row {state} of policy_table", "not be negative or NaN", table[state].tolist())
+    return np.where(acting[:, None], table / np.where(acting, sums, 1.0)[:, None], 0.0)

@@ -1,0 +1,173 @@
+"""The exact law of the return of a policy, by dynamic programming over (time, state, accumulated return).
+
+What merges, and why that is safe. Two episodes that meet in a state with the same accumulated return have the same
+future, so their mass is added. Sums of rounded numbers that are equal on paper may differ in the last bits, so "the
+same" means: within `width` of the smallest atom of a cluster, where
+
+    width = 2 (T + 4) eps M_r,   eps = 2^-53,   M_r = max |reward| (1 + gamma + ... + gamma^(T - 1)),   T = horizon.
+
+An accumulated return is rounded at most T + 4 times by at most eps M_r, so equal returns always are within `width`.
+If returns that differ do so by more than 2 `width` (integers always do, and so does any natural unit of money or
+time), then exactly the equal ones merge, and at discount 1 with integer rewards every atom is exact. If some differ
+by less, they may merge too; an atom then moves by at most `width` per step, T `width` in all, which is about T^2
+times the rounding of M_r itself: no risk measure that is monotone and shifts with the return can move by more.
+
+What limits the computation is the number of atoms. At discount 1 with a few distinct rewards it stays small; below 1
+every history may have a return of its own. `TooLargeError` says how many there are, and `grid=h` takes `width` = h:
+the lower law merges clusters into their smallest atom, the upper law into their largest, so that
+
+    R_lower <= R <= R_upper  on one probability space, each within (T + 1) h of R,
+
+which is first-order stochastic dominance, and rho(lower) <= rho(R) <= rho(upper) for every monotone risk measure. An
+atom moves only where others are within h of it, so the bracket is usually far narrower than 2 (T + 1) h.
+"""
+
+from dataclasses import dataclass
+from typing import overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from riskgrad.errors import InputError, TooLargeError
+from riskgrad.exact.graph import Step, checked_table, graph_of, step_of
+from riskgrad.exact.recursion import advance, clustered
+from riskgrad.mdp import FiniteMDP
+from riskgrad.types import DiscreteLaw, FloatArray, IntArray
+
+MAX_ATOMS = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Mass after some steps: the atoms of node j are the rows begin[j]:begin[j + 1], the last node is the sink.
+
+    Attributes:
+        values: accumulated returns, increasing within a node [n].
+        masses: their probabilities [n].
+        begin: [S + 2].
+    """
+
+    values: FloatArray
+    masses: FloatArray
+    begin: IntArray
+
+    @property
+    def ended(self) -> tuple[FloatArray, FloatArray]:
+        """The atoms (values, masses) of the episodes that ended in the last step."""
+        return self.values[self.begin[-2] :], self.masses[self.begin[-2] :]
+
+
+@overload
+def return_law(
+    mdp: FiniteMDP, policy_table: ArrayLike, grid: None = None, max_atoms: int = MAX_ATOMS
+) -> DiscreteLaw: ...
+@overload
+def return_law(
+    mdp: FiniteMDP, policy_table: ArrayLike, grid: float, max_atoms: int = MAX_ATOMS
+) -> tuple[DiscreteLaw, DiscreteLaw]: ...
+def return_law(
+    mdp: FiniteMDP, policy_table: ArrayLike, grid: float | None = None, max_atoms: int = MAX_ATOMS
+) -> DiscreteLaw | tuple[DiscreteLaw, DiscreteLaw]:
+    """Give the law of the return of a policy.
+
+    Args:
+        mdp: the model.
+        policy_table: probability of each action in each state [S, A]; rows of terminal states are ignored.
+        grid: None for the exact law, or the width h of clusters for a pair of laws that bracket it.
+        max_atoms: largest number of (state, accumulated return) to keep at a time, 16 bytes each; more is refused.
+
+    Returns:
+        the law; with `grid`, the pair (lower, upper), between which it lies in first-order stochastic dominance.
+    """
+    table = checked_table(mdp, policy_table)
+    if grid is None:
+        return final_law(layers(mdp, table, rounding_width(mdp), max_atoms), rounding_width(mdp))
+    if isinstance(grid, bool) or not isinstance(grid, int | float | np.number) or not 0.0 < grid < np.inf:
+        raise InputError("grid", "be a positive number, the width of clusters in units of return", grid)
+    width = max(float(grid), rounding_width(mdp))
+    lower = final_law(layers(mdp, table, width, max_atoms), width)
+    mirrored = final_law(layers(mdp, table, width, max_atoms, sign=-1.0), width)
+    return lower, DiscreteLaw(-mirrored.values, mirrored.probabilities)
+
+
+def rounding_width(mdp: FiniteMDP) -> float:
+    """How far apart two accumulated returns can be that are equal on paper; see the module docstring."""
+    largest = float(np.max(np.abs(mdp.rewards))) * float(np.sum(mdp.discount ** np.arange(mdp.horizon)))
+    return (mdp.horizon + 4) * float(np.finfo(np.float64).eps) * largest
+
+
+def layers(
+    mdp: FiniteMDP,
+    table: FloatArray,
+    width: float,
+    max_atoms: int,
+    *,
+    sign: float = 1.0,
+    keep: bool = False,
+) -> list[Layer]:
+    """Run the forward recursion.
+
+    Args:
+        mdp: the model.
+        table: a checked policy table [S, A].
+        width: width of clusters.
+        max_atoms: largest number of atoms at a time, or in all when `keep`.
+        sign: -1 mirrors all rewards, so that clusters keep their largest atom.
+        keep: keep whole layers, for a backward pass; otherwise only what ended in each.
+
+    Returns:
+        layers 0, ..., T; layer t holds what is alive after t steps and what ended in step t.
+    """
+    inner, last = (step_of(mdp, graph_of(mdp, last=flag), table) for flag in (False, True))
+    begun = np.flatnonzero(mdp.start > 0.0)
+    begin = np.searchsorted(begun, np.arange(mdp.n_states + 2)).astype(np.int64)
+    layer = Layer(np.zeros(len(begun)), mdp.start[begun], begin)
+    kept = [layer]
+    total = len(begun)
+    for t in range(mdp.horizon):
+        step = last if t == mdp.horizon - 1 else inner
+        room = max_atoms - (total if keep else 0)
+        moved = advance(*_arguments(layer, step, shifts(mdp, step, t, sign)), width, room)
+        layer = Layer(*moved)
+        total += len(layer.values)
+        if len(layer.values) > room:
+            raise _too_large(mdp, total if keep else len(layer.values), t + 1, max_atoms)
+        kept.append(layer if keep else _only_ended(layer))
+    return kept
+
+
+def shifts(mdp: FiniteMDP, step: Step, t: int, sign: float = 1.0) -> FloatArray:
+    """Give the discounted reward of each edge in step t [E]."""
+    return sign * mdp.discount**t * step.reward
+
+
+def final_law(kept: list[Layer], width: float) -> DiscreteLaw:
+    """Gather the episodes that ended in any step."""
+    values = np.concatenate([layer.ended[0] for layer in kept])
+    masses = np.concatenate([layer.ended[1] for layer in kept])
+    order = np.argsort(values, kind="stable")
+    return DiscreteLaw(*clustered(values[order], masses[order], width))
+
+
+def _arguments(
+    layer: Layer, step: Step, shift: FloatArray
+) -> tuple[FloatArray, FloatArray, IntArray, IntArray, IntArray, FloatArray, FloatArray]:
+    return layer.values, layer.masses, layer.begin, step.incoming, step.source, shift, step.weight
+
+
+def _only_ended(layer: Layer) -> Layer:
+    values, masses = layer.ended
+    begin = np.zeros_like(layer.begin)
+    begin[-1] = len(values)
+    return Layer(values.copy(), masses.copy(), begin)
+
+
+def _too_large(mdp: FiniteMDP, atoms: int, steps: int, max_atoms: int) -> TooLargeError:
+    low, high = mdp.return_range
+    width = float(f"{(high - low) / 10_000:.1g}")
+    return TooLargeError(
+        "the exact law",
+        f"have at most {max_atoms} atoms (state, return)",
+        f"{atoms} after {steps} of {mdp.horizon} steps",
+        f"use return_law(..., grid={width:g}) for bounds, or raise max_atoms",
+    )

@@ -1,0 +1,83 @@
+"""Read a finite model from a Gymnasium environment that has a table of outcomes.
+
+FrozenLake, CliffWalking and Taxi hold their dynamics in `unwrapped.P` and their first state in
+`unwrapped.initial_state_distrib`. The step limit is not in the table but in how the environment was registered, and
+it is part of what the return is: `gymnasium.make("FrozenLake-v1", map_name="8x8")` stops after 100 steps,
+"FrozenLake8x8-v1" after 200, on the same map. So by default the horizon is that of the environment as it was made,
+and where there is none (CliffWalking) it has to be given.
+
+A wrapper may change rewards or observations behind the table's back, and so may an option of the environment (Taxi's
+fickle passenger); both are refused, since a model that differs from its environment would be wrong without a word.
+"""
+
+from typing import Any
+
+import gymnasium
+from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, RecordEpisodeStatistics, TimeLimit
+
+from riskgrad.errors import InputError
+from riskgrad.mdp.model import FiniteMDP
+
+# wrappers that leave observations, rewards and dynamics as they are; the limit of TimeLimit is read from the spec
+HARMLESS = (OrderEnforcing, PassiveEnvChecker, RecordEpisodeStatistics, TimeLimit)
+
+
+def from_gymnasium(
+    env: "str | gymnasium.Env[Any, Any]", horizon: int | None = None, discount: float = 1.0, **kwargs: Any
+) -> FiniteMDP:
+    """Read a finite model from a Gymnasium toy-text environment.
+
+    Args:
+        env: an id such as "CliffWalking-v1", or an environment.
+        horizon: largest number of steps of an episode; by default the step limit of the environment.
+        discount: in (0, 1].
+        kwargs: options for `gymnasium.make`, such as is_slippery=True; only with an id.
+
+    Returns:
+        the model; an environment that has no table of outcomes is refused.
+    """
+    if not isinstance(env, str):
+        if kwargs:
+            raise InputError("options", "come with an id, not with an environment", sorted(kwargs))
+        return _read(env, horizon, discount)
+    try:
+        made = gymnasium.make(env, **kwargs)
+    except (gymnasium.error.Error, TypeError, ImportError) as error:
+        raise InputError("env", "be an environment that gymnasium.make can build", env, str(error)) from error
+    try:
+        return _read(made, horizon, discount)
+    finally:
+        made.close()
+
+
+def _read(env: "gymnasium.Env[Any, Any]", horizon: int | None, discount: float) -> FiniteMDP:
+    base: Any = env.unwrapped
+    name = env.spec.id if env.spec is not None else type(base).__name__
+    if not hasattr(base, "P") or not hasattr(base, "initial_state_distrib"):
+        raise InputError(
+            "env",
+            "have a table of outcomes (unwrapped.P and unwrapped.initial_state_distrib)",
+            name,
+            "FrozenLake, CliffWalking and Taxi have one; others can only be sampled",
+        )
+    _refuse_what_the_table_lacks(env, name)
+    limit = env.spec.max_episode_steps if env.spec is not None else None
+    steps = limit if horizon is None else horizon
+    if steps is None:
+        raise InputError("horizon", f"be given, since {name} has no step limit of its own", horizon)
+    return FiniteMDP.from_outcomes(base.P, base.initial_state_distrib, horizon=steps, discount=discount)
+
+
+def _refuse_what_the_table_lacks(env: "gymnasium.Env[Any, Any]", name: str) -> None:
+    base, layer = env.unwrapped, env
+    while layer is not base:
+        if not isinstance(layer, HARMLESS):
+            raise InputError(
+                "env",
+                "have no wrapper that its table of outcomes does not know",
+                type(layer).__name__,
+                f"pass {name} without it",
+            )
+        layer: gymnasium.Env[Any, Any] = getattr(layer, "env")  # noqa: B009 - wrappers are only partly typed
+    if getattr(base, "fickle_passenger", False):
+        raise InputError("fickle_passenger", "be False, since the table of outcomes leaves it out", True)
