@@ -1,0 +1,6 @@
+"""What a run keeps: its record, its checkpoints, and the run itself, which can be saved and loaded."""
+
+from riskgrad.run.result import Run as Run
+from riskgrad.run.result import load as load
+
+__all__ = ["Run", "load"]

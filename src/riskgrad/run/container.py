@@ -1,0 +1,97 @@
+"""One file on disk: named arrays and facts, checksummed, never a pickle, and either whole or not there.
+
+The first line says what follows, `riskgrad <version> <sha256> <bytes>`; the rest is an npz archive in which the entry
+`facts` is JSON. A file is written beside its place, flushed to the disk, and renamed into place: a crash leaves the
+old file or the new one, never half of one.
+"""
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskgrad.errors import DamagedFileError, StorageError
+
+VERSION = 1
+FACTS = "facts"
+
+Arrays = dict[str, NDArray[Any]]
+Facts = dict[str, Any]
+
+
+def write(path: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> None:
+    """Write arrays and facts so that the file is whole or not there.
+
+    Args:
+        path: where to.
+        arrays: numbers by name; no objects.
+        facts: what JSON can hold, without NaN.
+    """
+    body = io.BytesIO()
+    words = json.dumps(dict(facts), allow_nan=False).encode()
+    entries: Arrays = {**arrays, FACTS: np.frombuffer(words, dtype=np.uint8)}
+    np.savez(body, **entries)  # pyright: ignore[reportArgumentType]
+    content = body.getvalue()
+    head = f"riskgrad {VERSION} {hashlib.sha256(content).hexdigest()} {len(content)}\n".encode()
+    beside = path.with_name(path.name + ".writing")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with beside.open("wb") as file:
+            file.write(head + content)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            beside.unlink()
+        refuse("write", path, error, "what was saved before is whole; free some space or choose another folder")
+
+
+def read(path: Path) -> tuple[Arrays, Facts]:
+    """Read what `write` wrote; refuse a file that is damaged or of another kind."""
+    try:
+        head, _, content = path.read_bytes().partition(b"\n")
+    except OSError as error:
+        refuse("read", path, error)
+    words = head.decode(errors="replace").split(" ")
+    if len(words) != 4 or words[0] != "riskgrad":
+        raise DamagedFileError(f"{path} is not a file that riskgrad wrote, or its beginning is damaged")
+    if words[1] != str(VERSION):
+        raise StorageError(
+            f"{path} has format {words[1]}, this riskgrad reads {VERSION}; read it with the one that wrote it"
+        )
+    if words[3] != str(len(content)) or words[2] != hashlib.sha256(content).hexdigest():
+        raise DamagedFileError(f"{path} is damaged: its checksum does not match")
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+            arrays: Arrays = {name: archive[name] for name in archive.files}
+        facts: Facts = json.loads(arrays.pop(FACTS).tobytes())
+    except (ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise DamagedFileError(f"{path} does not hold arrays and facts: {error}") from error
+    return arrays, facts
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a rename in this folder last through a power cut, where the system can do that."""
+    if not hasattr(os, "O_DIRECTORY"):  # pragma: no cover
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def refuse(verb: str, path: Path, error: OSError, advice: str = "") -> NoReturn:
+    """Turn what the system said into one clear line."""
+    reason = (error.strerror or str(error)).lower()
+    raise StorageError(f"cannot {verb} {path}: {reason}" + (f"; {advice}" if advice else "")) from error
