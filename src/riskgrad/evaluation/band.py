@@ -1,0 +1,108 @@
+"""A band that holds the whole law of the return with a given confidence, for any law and any number of episodes.
+
+Whatever the law F is, the sorted returns R_(1) <= ... <= R_(m) are R_(k) = F^-1(U_(k)) for uniform order statistics
+U_(k), so that F(x) >= U_(k) for x >= R_(k) and F(x) <= U_(k) for x < R_(k). Two kinds of facts about the U_(k) are
+used:
+
+- Dvoretzky-Kiefer-Wolfowitz with Massart's constant, at level (1 - TAIL_SHARE) delta: |F_m - F| <= eps everywhere,
+  eps = sqrt(log(2 / level) / (2 m)).
+- U_(k) ~ Beta(k, m + 1 - k), at level TAIL_SHARE delta in all, shared equally by both sides of a grid of ranks at
+  both ends of the sample. The ranks depend on m alone and their levels add up, so nothing is chosen after the fact.
+
+The first is sharp in the middle, the second in the tails, where the DKW band is far too wide: at m = 10,000 and 95%
+it lets 1.4% of the mass sit at the worst possible return although none was seen there, the Beta bound 0.1%. The price
+is an eps 1.4% above that of DKW alone; for the CVaR of a normal return it buys a width of 1/3 to 1/20 (benchmarks,
+"Intervals").
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from riskgrad.errors import InputError
+from riskgrad.types import DiscreteLaw, FloatArray
+
+TAIL_SHARE = 0.1
+TAIL_PART = 0.2  # of the ranks, at each end: beyond it DKW is the sharper of the two
+RANK_RATIO = 1.1
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """Bounds on the law of the return: lower[i] <= F(x) <= upper[i] for points[i] <= x < points[i + 1].
+
+    Attributes:
+        points: the low end of the range, the sorted returns, the high end [m + 2].
+        lower: smallest possible F between the points [m + 1], non-decreasing, from 0.
+        upper: largest possible F between the points [m + 1], non-decreasing, to 1.
+    """
+
+    points: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+    @property
+    def worst(self) -> DiscreteLaw:
+        """The smallest law of the band in first-order dominance: F = upper."""
+        return DiscreteLaw(self.points[:-1], np.diff(self.upper, prepend=0.0))
+
+    @property
+    def best(self) -> DiscreteLaw:
+        """The largest law of the band in first-order dominance: F = lower."""
+        return DiscreteLaw(self.points[1:], np.diff(self.lower, append=1.0))
+
+    @property
+    def mirrored(self) -> "Band":
+        """The band of the law of -R."""
+        return Band(-self.points[::-1], 1.0 - self.upper[::-1], 1.0 - self.lower[::-1])
+
+
+def law_band(values: FloatArray, return_range: tuple[float, float], confidence: float) -> Band:
+    """Give the band around the law of independent returns.
+
+    Args:
+        values: returns [m].
+        return_range: bounds (low, high) of every possible return.
+        confidence: probability that the band holds the law, in (0, 1).
+    """
+    low, high = return_range
+    if not (low <= np.min(values) and np.max(values) <= high):
+        seen = (float(np.min(values)), float(np.max(values)))
+        raise InputError("return_range", f"hold every return, which span {seen}", return_range)
+    lower, upper = rank_bounds(len(values), confidence)
+    return Band(np.concatenate([[low], np.sort(values), [high]]), lower, upper)
+
+
+def rank_bounds(size: int, confidence: float) -> tuple[FloatArray, FloatArray]:
+    """Give bounds on F between order statistics, whatever the law is.
+
+    Args:
+        size: the number of returns m.
+        confidence: probability that all of the bounds hold.
+
+    Returns:
+        lower, upper [m + 1]: bounds on F(x) where exactly i returns are at most x.
+    """
+    delta = 1.0 - confidence
+    below = np.arange(size + 1) / size
+    eps = np.sqrt(np.log(2.0 / ((1.0 - TAIL_SHARE) * delta)) / (2.0 * size))
+    ranks = _tail_ranks(size)
+    level = TAIL_SHARE * delta / (4 * len(ranks))
+    least = special.betaincinv(ranks, size + 1 - ranks, level)
+    most = special.betainccinv(ranks, size + 1 - ranks, level)
+    # U_(k) <= most bounds F where fewer than k returns lie below; U_(k) >= least where at least k do; and mirrored
+    upper, lower = np.minimum(below + eps, 1.0), np.maximum(below - eps, 0.0)
+    upper[ranks - 1] = np.minimum(upper[ranks - 1], most)
+    upper[size - ranks] = np.minimum(upper[size - ranks], 1.0 - least)
+    lower[ranks] = np.maximum(lower[ranks], least)
+    lower[size + 1 - ranks] = np.maximum(lower[size + 1 - ranks], 1.0 - most)
+    upper[-1], lower[0] = 1.0, 0.0
+    return np.maximum.accumulate(lower), np.minimum.accumulate(upper[::-1])[::-1]
+
+
+def _tail_ranks(size: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    ranks = [1]
+    while (following := max(ranks[-1] + 1, int(np.ceil(RANK_RATIO * ranks[-1])))) <= TAIL_PART * size:
+        ranks.append(following)
+    return np.array(ranks, dtype=np.int64)

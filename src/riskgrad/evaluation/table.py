@@ -1,0 +1,123 @@
+"""The table of an evaluation: one row per risk measure, for reading in a terminal and for JSON."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from riskgrad.errors import UnknownNameError
+
+HEADER = ("risk", "value", "certified", "bootstrap")
+MOST_DECIMALS = 8
+
+
+@dataclass(frozen=True)
+class Row:
+    """What an evaluation says about one risk measure.
+
+    Attributes:
+        risk: the measure, as `rg.risk.parse` reads it.
+        value: the estimate from all episodes.
+        certified: (low, high) that holds for any law of the return, or None.
+        reason: why there is no certified interval; None where there is one.
+        bootstrap: (low, high) by resampling, right for many episodes.
+        flag: why the bootstrap interval should not be relied on; None where nothing speaks against it.
+    """
+
+    risk: str
+    value: float
+    certified: tuple[float, float] | None
+    reason: str | None
+    bootstrap: tuple[float, float]
+    flag: str | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """The rows of an evaluation, and what they rest on.
+
+    All certified intervals of a table come from one band around the law: they hold together with the confidence.
+
+    Attributes:
+        rows: one per risk measure, in the order asked for.
+        episodes: how many fresh episodes were sampled.
+        confidence: of each interval.
+        return_range: bounds of every possible return that were used, or None.
+        seed: of the episodes and of the resamples.
+    """
+
+    rows: tuple[Row, ...]
+    episodes: int
+    confidence: float
+    return_range: tuple[float, float] | None
+    seed: int
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, key: int | str) -> Row:
+        """The row of an index, or of a risk measure's name."""
+        if isinstance(key, str):
+            found = [row for row in self.rows if row.risk == key]
+            if not found:
+                raise UnknownNameError("row", key, [row.risk for row in self.rows])
+            return found[0]
+        return self.rows[key]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything as plain lists, numbers and strings, ready for JSON."""
+        plain = asdict(self)
+        for row in plain["rows"]:
+            row["certified"] = None if row["certified"] is None else list(row["certified"])
+            row["bootstrap"] = list(row["bootstrap"])
+        plain["rows"] = list(plain["rows"])
+        plain["return_range"] = None if self.return_range is None else list(self.return_range)
+        return plain
+
+    def __str__(self) -> str:
+        notes: list[str] = []
+        cells = [HEADER, *(self._cells(row, notes) for row in self.rows)]
+        widths = [max(len(line[column]) for line in cells) for column in range(len(HEADER))]
+        lines = [
+            "  ".join(
+                [line[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(line[1:], widths[1:], strict=True))]
+            )
+            for line in cells
+        ]
+        title = f"{self.episodes:,} episodes, intervals at {100.0 * self.confidence:g}% confidence"
+        footnotes = [f"({number}) {note}" for number, note in enumerate(notes, start=1)]
+        return "\n".join([title, "", *(line.rstrip() for line in lines), *([""] if footnotes else []), *footnotes])
+
+    def _cells(self, row: Row, notes: list[str]) -> tuple[str, str, str, str]:
+        decimals = _decimals(row)
+        certified = "none" if row.certified is None else _interval(row.certified, decimals)
+        bootstrap = _interval(row.bootstrap, decimals)
+        return (
+            row.risk,
+            f"{row.value:.{decimals}f}",
+            certified + _mark(row.reason and f"no certified interval: {row.reason}", notes),
+            bootstrap + _mark(row.flag and f"unreliable: {row.flag}", notes),
+        )
+
+
+def _mark(note: str | None, notes: list[str]) -> str:
+    """The number of a footnote, shared by rows that say the same; blanks of its width where there is none."""
+    if not note:
+        return "    "
+    if note not in notes:
+        notes.append(note)
+    return f" ({notes.index(note) + 1})"
+
+
+def _decimals(row: Row) -> int:
+    """Three digits of the shorter interval's width; of the value itself where both intervals are points."""
+    widths = [high - low for low, high in (row.bootstrap, row.certified or row.bootstrap) if high > low]
+    scale = min(widths) if widths else abs(row.value)
+    return min(max(0, 2 - math.floor(math.log10(scale))), MOST_DECIMALS) if scale > 0.0 else 1
+
+
+def _interval(ends: tuple[float, float], decimals: int) -> str:
+    return f"[{ends[0]:.{decimals}f}, {ends[1]:.{decimals}f}]"
