@@ -1,7 +1,8 @@
-"""The truth for finite MDPs: the law of the return, the value of a risk measure, and its gradient."""
+"""The truth for finite MDPs: the law of the return, the value of a risk measure, its gradient, the best policy."""
 
 from riskgrad.exact._gradient import gradient
 from riskgrad.exact._value import value
 from riskgrad.exact.law import return_law
+from riskgrad.exact.optimal import best_deterministic
 
-__all__ = ["gradient", "return_law", "value"]
+__all__ = ["best_deterministic", "gradient", "return_law", "value"]

@@ -6,6 +6,7 @@ where episodes that are over go. Edges are sorted by where they lead, since mass
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -55,8 +56,12 @@ class Step:
     incoming: IntArray
 
 
+@lru_cache(maxsize=16)
 def graph_of(mdp: FiniteMDP, last: bool) -> Graph:
-    """Give the edges of a step; after the last one before the horizon every edge leads to the sink."""
+    """Give the edges of a step; in the last one before the horizon every edge leads to the sink.
+
+    Models are frozen, so the graphs of the last few are remembered: a search over policies builds them once.
+    """
     sources = np.repeat(np.arange(mdp.n_states * mdp.n_actions), np.diff(mdp.offsets)) // mdp.n_actions
     ends = np.ones_like(mdp.ends) if last else mdp.ends
     targets = np.where(ends, mdp.n_states, mdp.next_states)

@@ -114,6 +114,13 @@ class FiniteMDP:
         return model
 
     @cached_property
+    def reachable(self) -> NDArray[np.bool_]:
+        """Which states some episode can act in, of any policy and any length; a mask [S]."""
+        rows = np.repeat(np.arange(self.n_states * self.n_actions), np.diff(self.offsets))
+        columns = (rows, self.probabilities, self.next_states, self.rewards, self.ends)
+        return reachable_states(Outcomes(self.n_states, self.n_actions, *columns), self.start, self.terminal)
+
+    @cached_property
     def reward_range(self) -> tuple[float, float]:
         """The smallest and the largest reward of a step."""
         return float(np.min(self.rewards)), float(np.max(self.rewards))

@@ -1,0 +1,35 @@
+"""A safe and a risky investment, the smallest model in which attitudes to risk lead to different policies."""
+
+from riskgrad.mdp.model import FiniteMDP
+
+SAFE, RISKY = 0, 1
+
+
+def risky_safe(
+    years: int = 4, interest: float = 1.0, gain: float = 4.0, loss: float = 4.0, discount: float = 1.0
+) -> FiniteMDP:
+    """Build the model of a saver who each year puts money into a bond or into shares.
+
+    The bond pays interest, always. Shares rise in four years of five and fall in the fifth; after a fall the market is
+    nervous and shares rise only every second time, until a good year or a year out of the market calms it. On average
+    shares pay well in a calm market and badly in a nervous one, so the mean says: shares, but not after a fall. Who
+    looks at the bad tail stays with the bond; who looks at the good tail holds shares throughout.
+
+    States: 0 calm market, 1 nervous market. Actions: 0 bond, 1 shares. Returns are in thousands, say.
+
+        policy with the best        calm    nervous    mean     CVaR(0.1)
+        mean                        shares  bond       8.861    -4.200
+        CVaR(0.1)                   bond    (never)    4.000     4.000
+
+    Args:
+        years: number of decisions.
+        interest: what the bond pays in a year.
+        gain: what shares pay when they rise.
+        loss: what shares cost when they fall.
+        discount: in (0, 1].
+    """
+    outcomes = [
+        [[(1.0, 0, interest, False)], [(0.8, 0, gain, False), (0.2, 1, -loss, False)]],
+        [[(1.0, 0, interest, False)], [(0.5, 0, gain, False), (0.5, 1, -loss, False)]],
+    ]
+    return FiniteMDP.from_outcomes(outcomes, start=0, horizon=years, discount=discount)
