@@ -10,7 +10,7 @@ has `influence` can be trained by score gradients and gets exact gradients on fi
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Literal, final
+from typing import ClassVar, Literal, final, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,9 +21,9 @@ from riskgrad.errors import InputError
 from riskgrad.risk.sample import checked_sample
 from riskgrad.types import DiscreteLaw, FloatArray
 
-Axiom = Literal["translation", "homogeneity", "monotonicity", "comonotone-additivity"]
+Axiom = Literal["direction", "translation", "homogeneity", "monotonicity", "comonotone-additivity"]
 
-EVERY_AXIOM: frozenset[Axiom] = frozenset(["translation", "homogeneity", "monotonicity", "comonotone-additivity"])
+EVERY_AXIOM: frozenset[Axiom] = frozenset(get_args(Axiom))
 
 
 class RiskMeasure(ABC):
@@ -34,9 +34,9 @@ class RiskMeasure(ABC):
         example: a string that `parse` turns into such a measure.
         attitude: "averse" if never above the mean, "seeking" if never below, "neutral" if equal, else "mixed".
         axioms: which of these hold for the estimate on every sample, for any weights:
-            translation rho(R + c) = rho(R) + c, homogeneity rho(cR) = c rho(R) for c > 0,
-            monotonicity R <= R' => rho(R) <= rho(R'), comonotone-additivity rho(R + R') = rho(R) + rho(R') when R
-            and R' are ordered alike.
+            direction averse <= mean <= seeking, translation rho(R + c) = rho(R) + c, homogeneity rho(cR) = c rho(R)
+            for c > 0, monotonicity R <= R' => rho(R) <= rho(R'), comonotone-additivity rho(R + R') = rho(R) + rho(R')
+            when R and R' are ordered alike.
     """
 
     name: ClassVar[str] = ""

@@ -31,7 +31,11 @@ class DistortionMeasure(RiskMeasure):
     """
 
     estimator: Estimator
-    axioms: frozenset[Axiom] = EVERY_AXIOM
+
+    @property
+    def axioms(self) -> frozenset[Axiom]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Every axiom; the literal form can cross the mean, since it lets the top samples' weights go."""
+        return EVERY_AXIOM if self.estimator == "self-normalised" else EVERY_AXIOM - {"direction"}
 
     @property
     @abstractmethod

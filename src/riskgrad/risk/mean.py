@@ -33,8 +33,8 @@ class Mean(RiskMeasure):
 
     @property
     def axioms(self) -> frozenset[Axiom]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Every axiom; the unbiased form loses translation."""
-        return EVERY_AXIOM if self.estimator == "self-normalised" else EVERY_AXIOM - {"translation"}
+        """Every axiom; the unbiased form moves with the mean weight."""
+        return EVERY_AXIOM if self.estimator == "self-normalised" else EVERY_AXIOM - {"direction", "translation"}
 
     def estimate(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
         """The mean of each row."""

@@ -62,8 +62,8 @@ class MeanVariance(RiskMeasure):
 
     @property
     def axioms(self) -> frozenset[Axiom]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Translation, for the self-normalised form."""
-        return frozenset(["translation"]) if self.estimator == "self-normalised" else frozenset()
+        """Direction and translation, for the self-normalised form."""
+        return frozenset(["direction", "translation"]) if self.estimator == "self-normalised" else frozenset()
 
     @property
     def price(self) -> float:

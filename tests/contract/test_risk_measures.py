@@ -1,0 +1,111 @@
+"""Every measure passes the contract that users run on their own; a broken one does not; nothing is left unexported."""
+
+import importlib
+import inspect
+import pkgutil
+
+import numpy as np
+import pytest
+
+import riskgrad as rg
+from riskgrad import distortion, risk
+from riskgrad.distortion import DistortionFunction
+from riskgrad.errors import ContractError, InputError
+from riskgrad.risk import RiskMeasure
+from riskgrad.testing import check_risk_measure
+
+EXAMPLES = [example for _, example in risk.builders().values()]
+SEEKING = [f"{example}:seeking" for example in EXAMPLES if example not in ("mean", "identity")]
+OTHERS = [
+    risk.Mean(estimator="unbiased"),
+    risk.MeanVariance(0.7, estimator="unbiased"),
+    risk.MeanVariance(0.7, estimator="paper"),
+    risk.CVaR(0.2, estimator="paper"),
+    risk.Distortion(distortion.Exponential(2), estimator="paper"),
+    risk.Distortion(distortion.Custom(lambda s: s**1.5)),
+    risk.Blend(risk.CVaR(0.17), 0.5),
+    risk.CVaR(0.17).along(0.5),
+    risk.MeanVariance(1.0).along(0.25),
+]
+
+
+@pytest.mark.parametrize("measure", [*map(risk.parse, EXAMPLES + SEEKING), *OTHERS], ids=str)
+def test_contract(measure):
+    check_risk_measure(measure)
+
+
+class Median(RiskMeasure):
+    """A user's own measure: one class with estimate and value."""
+
+    attitude = "mixed"
+    axioms = frozenset(["translation", "homogeneity", "monotonicity"])
+
+    def estimate(self, values, weights=None):
+        sample = risk.checked_sample(values, weights)
+        table = np.broadcast_to(sample.values, (*sample.shape, sample.size))
+        shares = np.ones_like(table) if sample.weights is None else np.broadcast_to(sample.weights, table.shape)
+        order = np.argsort(table, axis=-1)
+        mass = np.cumsum(np.take_along_axis(shares, order, -1), axis=-1)
+        first = np.argmax(mass >= 0.5 * mass[..., -1:], axis=-1)[..., np.newaxis]
+        return np.take_along_axis(np.take_along_axis(table, order, -1), first, -1)[..., 0]
+
+    def value(self, law):
+        return float(law.quantile(0.5))
+
+
+def test_a_users_own_measure_passes_and_has_a_path():
+    check_risk_measure(Median())
+    assert Median().along(0.5).estimate([0.0, 0.0, 3.0]) == pytest.approx(0.5)
+    with pytest.raises(InputError, match="have an influence function"):
+        Median().influence([1.0, 2.0])
+
+
+def broken(**changes):
+    return type("Broken", (Median,), changes)()
+
+
+@pytest.mark.parametrize(
+    ("measure", "words"),
+    [
+        (broken(axioms=frozenset(["comonotone-additivity", "direction"]), attitude="averse"), "declared averse"),
+        (broken(value=lambda self, law: law.mean), "value of a law is"),
+        (broken(estimate=lambda self, values, weights=None: np.asarray(values)[..., 0]), "permuted"),
+        (broken(estimate=lambda self, values, weights=None: np.median(values, axis=-1)), "ValueError"),
+        (
+            broken(
+                estimate=lambda self, v, w=None: np.sum(np.asarray(v) * (1 if w is None else w), -1),
+            ),
+            "translation",
+        ),
+        (broken(estimate=lambda self, v, w=None: np.mean(v)), "shape (2, 3)"),
+        (
+            broken(influence=lambda self, v, w=None: np.asarray(v), value=lambda self, law: law.quantile(0.5)),
+            "influence",
+        ),
+    ],
+)
+def test_broken_measures_are_caught(measure, words):
+    with pytest.raises(ContractError) as caught:
+        check_risk_measure(measure)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(("package", "base"), [(distortion, DistortionFunction), (risk, RiskMeasure)])
+def test_every_final_class_is_exported(package, base):
+    found = set()
+    for module in pkgutil.iter_modules(package.__path__):
+        for name, thing in vars(importlib.import_module(f"{package.__name__}.{module.name}")).items():
+            if isinstance(thing, type) and issubclass(thing, base) and not inspect.isabstract(thing):
+                found.add(name)
+    assert found <= set(package.__all__), "one export line is missing"
+
+
+def test_every_named_class_can_be_parsed():
+    named = {
+        thing.name
+        for package in (distortion, risk)
+        for thing in vars(package).values()
+        if isinstance(thing, type) and issubclass(thing, DistortionFunction | RiskMeasure) and thing.name
+    }
+    assert named == set(risk.builders())
+    assert rg.risk is risk

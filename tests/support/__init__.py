@@ -1,0 +1,1 @@
+"""Independent truths that tests hold the project against."""
