@@ -10,8 +10,9 @@ The conditional expectation is an adjoint: it is seeded with the influence of th
 by step over the layers of the forward pass. So the cost is one forward and one backward pass, a small multiple of the
 law's, and the number of parameters only enters through the policy's own sum of scores.
 
-A distortion with a kink, such as CVaR, has a gradient unless some atom ends exactly at the kink, P(R >= x) = 1 -
-alpha; there it has one-sided derivatives only, and what is given is the one that the measure's `influence` picks.
+A distortion with a kink, such as CVaR, has a gradient unless the law jumps across it at an end of an atom, that is
+P(R > x) = 1 - alpha for an atom x; there it has one-sided derivatives only, and the gradient given is the one that
+the measure's `influence` picks.
 """
 
 import numpy as np

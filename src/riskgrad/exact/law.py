@@ -7,10 +7,10 @@ same" means: within `width` of the smallest atom of a cluster, where
     width = 2 (T + 4) eps M_r,   eps = 2^-53,   M_r = max |reward| (1 + gamma + ... + gamma^(T - 1)),   T = horizon.
 
 An accumulated return is rounded at most T + 4 times by at most eps M_r, so equal returns always are within `width`.
-If returns that differ do so by more than 2 `width` (integers always do, and so does any natural unit of money or
-time), then exactly the equal ones merge, and at discount 1 with integer rewards every atom is exact. If some differ
-by less, they may merge too; an atom then moves by at most `width` per step, T `width` in all, which is about T^2
-times the rounding of M_r itself: no risk measure that is monotone and shifts with the return can move by more.
+If returns that differ do so by more than 2 `width` (integers do as long as T M_r < 10^14, and so does any natural unit
+of money or time), then exactly the equal ones merge, and at discount 1 with integer rewards every atom is exact. If
+some differ by less, they may merge too; an atom then moves by at most `width` per step, T `width` in all, which is
+about T^2 times the rounding of M_r itself: no risk measure that is monotone and shifts with the return moves by more.
 
 What limits the computation is the number of atoms. At discount 1 with a few distinct rewards it stays small; below 1
 every history may have a return of its own. `TooLargeError` says how many there are, and `grid=h` takes `width` = h:
