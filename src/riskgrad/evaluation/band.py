@@ -16,6 +16,7 @@ is an eps 1.4% above that of DKW alone; for the CVaR of a normal return it buys 
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy import special
@@ -25,7 +26,8 @@ from riskgrad.types import DiscreteLaw, FloatArray
 
 TAIL_SHARE = 0.1
 TAIL_PART = 0.2  # of the ranks, at each end: beyond it DKW is the sharper of the two
-RANK_RATIO = 1.1
+RANK_GROWTH = 0.2
+ROUNDING = 1e-9  # a return may leave its range by this much, since sums are rounded in another order
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,14 +68,16 @@ def law_band(values: FloatArray, return_range: tuple[float, float], confidence: 
         return_range: bounds (low, high) of every possible return.
         confidence: probability that the band holds the law, in (0, 1).
     """
-    low, high = return_range
-    if not (low <= np.min(values) and np.max(values) <= high):
-        seen = (float(np.min(values)), float(np.max(values)))
+    seen = (float(np.min(values)), float(np.max(values)))
+    slack = ROUNDING * max(1.0, abs(seen[0]), abs(seen[1]))
+    if not (return_range[0] <= seen[0] + slack and seen[1] - slack <= return_range[1]):
         raise InputError("return_range", f"hold every return, which span {seen}", return_range)
+    low, high = min(return_range[0], seen[0]), max(return_range[1], seen[1])
     lower, upper = rank_bounds(len(values), confidence)
     return Band(np.concatenate([[low], np.sort(values), [high]]), lower, upper)
 
 
+@lru_cache(maxsize=64)
 def rank_bounds(size: int, confidence: float) -> tuple[FloatArray, FloatArray]:
     """Give bounds on F between order statistics, whatever the law is.
 
@@ -98,11 +102,14 @@ def rank_bounds(size: int, confidence: float) -> tuple[FloatArray, FloatArray]:
     lower[ranks] = np.maximum(lower[ranks], least)
     lower[size + 1 - ranks] = np.maximum(lower[size + 1 - ranks], 1.0 - most)
     upper[-1], lower[0] = 1.0, 0.0
-    return np.maximum.accumulate(lower), np.minimum.accumulate(upper[::-1])[::-1]
+    lower, upper = np.maximum.accumulate(lower), np.minimum.accumulate(upper[::-1])[::-1]
+    lower.flags.writeable = upper.flags.writeable = False
+    return lower, upper
 
 
 def _tail_ranks(size: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Ranks at which the Beta bound is taken, apart by a fifth and by one standard deviation of a count at most."""
     ranks = [1]
-    while (following := max(ranks[-1] + 1, int(np.ceil(RANK_RATIO * ranks[-1])))) <= TAIL_PART * size:
-        ranks.append(following)
-    return np.array(ranks, dtype=np.int64)
+    while ranks[-1] <= TAIL_PART * size:
+        ranks.append(ranks[-1] + max(1, int(min(RANK_GROWTH * ranks[-1], np.sqrt(ranks[-1])))))
+    return np.array(ranks[:-1] or [1], dtype=np.int64)

@@ -11,11 +11,11 @@ An interval is flagged when what it rests on is thin (fewer than ENOUGH = 20 epi
 
 - *the tail*: the measure looks at few episodes. For a distortion measure with weights w_i = g(S_i) - g(S_{i+1}) on
   the sorted returns that number is 1 / sum w_i^2: alpha m for CVaR(alpha), m for the mean.
-- *the variance*: few episodes decide the estimate. With I_i the centred influence of episode i that number is (sum
-  I_i^2)^2 / sum I_i^4: the count of a rare ruinous return when that outweighs all else, and never less than the count
-  of the return with the largest influence.
-- *what was not seen*: with a known range, a mass of 3 / m, which m episodes miss in 5% of cases, at its worst or best
-  end would carry the value out of the interval.
+- *the variance*: few episodes decide the estimate. With I_i the centred influence of episode i that number is
+  (sum I_i^2)^2 / sum I_i^4, never less than the count of the return with the largest influence; and where one return
+  makes up half of sum I_i^2, as rare ruin does, it is at most the count of that return.
+- *what was not seen*: with a known range, a mass of 3 / m at its worst or best end, which m episodes miss in 5% of
+  cases, would move the value by more than the interval is wide.
 """
 
 from dataclasses import dataclass
@@ -30,6 +30,7 @@ from riskgrad.types import DiscreteLaw, FloatArray, IntArray
 RESAMPLES = 1000
 ENOUGH = 20
 MISSED = 3.0
+ROUNDING = 1e-9
 CHUNK = 1 << 21  # weights held at once: 16 MiB
 
 
@@ -115,10 +116,14 @@ def _thin(measure: RiskMeasure, atoms: FloatArray, counts: IntArray) -> str | No
     except InputError:
         return "the measure has no influence function, so it is not known how many episodes decide it"
     centred = influence - np.sum(counts * influence) / size
-    second = float(np.sum(counts * centred**2))
+    parts = counts * centred**2
+    second = float(np.sum(parts))
     if second <= (1e-12 * float(np.max(np.abs(atoms), initial=0.0))) ** 2:
         return None  # the estimate does not move with the sample: one return fills all that the measure looks at
-    deciding = second**2 / float(np.sum(counts * centred**4))
+    deciding = second**2 / float(np.sum(parts * centred**2))
+    heaviest = int(np.argmax(parts))
+    if parts[heaviest] >= second / 2.0:
+        deciding = min(deciding, float(counts[heaviest]))
     if deciding < ENOUGH - 1e-6:
         return f"about {deciding:.0f} of {size} episodes decide it; want {ENOUGH}"
     return None
@@ -131,13 +136,15 @@ def _unseen(
     interval: tuple[float, float],
     return_range: tuple[float, float] | None,
 ) -> str | None:
-    """The flag for an outcome that may well have been missed and would carry the value out of the interval."""
+    """The flag for an outcome that may well have been missed and would move the value by more than the interval."""
     if return_range is None:
         return None
     share = min(1.0, MISSED / size)
-    slack = 1e-9 * max(1.0, *(abs(end) for end in return_range))
+    width = interval[1] - interval[0] + ROUNDING * max(1.0, *(abs(end) for end in return_range))
     for end in return_range:
         moved = DiscreteLaw(np.append(law.values, end), np.append((1.0 - share) * law.probabilities, share))
-        if not interval[0] - slack <= measure.value(moved) <= interval[1] + slack:
-            return f"a return of {end:g} in {share:.2g} of episodes, which {size} may have missed, would put it outside"
+        if abs(measure.value(moved) - measure.value(law)) > width:
+            return (
+                f"a return of {end:g} in {share:.2g} of episodes, which {size} may have missed, would move it further"
+            )
     return None

@@ -7,7 +7,8 @@ from typing import Any
 
 from riskgrad.errors import UnknownNameError
 
-HEADER = ("risk", "value", "certified", "bootstrap")
+HEADER = ("risk", "  value", "  certified", "", "  bootstrap", "")
+ALIGNED = "<>><><"
 MOST_DECIMALS = 8
 
 
@@ -79,34 +80,34 @@ class Table:
 
     def __str__(self) -> str:
         notes: list[str] = []
-        cells = [HEADER, *(self._cells(row, notes) for row in self.rows)]
+        cells = [HEADER, *(_cells(row, notes) for row in self.rows)]
         widths = [max(len(line[column]) for line in cells) for column in range(len(HEADER))]
+        # marks stand in columns of their own, so that intervals end in line
         lines = [
-            "  ".join(
-                [line[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(line[1:], widths[1:], strict=True))]
-            )
+            "".join(f"{cell:{side}{width}}" for cell, side, width in zip(line, ALIGNED, widths, strict=True)).rstrip()
             for line in cells
         ]
         title = f"{self.episodes:,} episodes, intervals at {100.0 * self.confidence:g}% confidence"
         footnotes = [f"({number}) {note}" for number, note in enumerate(notes, start=1)]
-        return "\n".join([title, "", *(line.rstrip() for line in lines), *([""] if footnotes else []), *footnotes])
+        return "\n".join([title, "", *lines, *([""] if footnotes else []), *footnotes])
 
-    def _cells(self, row: Row, notes: list[str]) -> tuple[str, str, str, str]:
-        decimals = _decimals(row)
-        certified = "none" if row.certified is None else _interval(row.certified, decimals)
-        bootstrap = _interval(row.bootstrap, decimals)
-        return (
-            row.risk,
-            f"{row.value:.{decimals}f}",
-            certified + _mark(row.reason and f"no certified interval: {row.reason}", notes),
-            bootstrap + _mark(row.flag and f"unreliable: {row.flag}", notes),
-        )
+
+def _cells(row: Row, notes: list[str]) -> tuple[str, ...]:
+    decimals = _decimals(row)
+    return (
+        row.risk,
+        f"  {row.value:.{decimals}f}",
+        "  none" if row.certified is None else f"  {_interval(row.certified, decimals)}",
+        _mark(row.reason and f"no certified interval: {row.reason}", notes),
+        f"  {_interval(row.bootstrap, decimals)}",
+        _mark(row.flag and f"unreliable: {row.flag}", notes),
+    )
 
 
 def _mark(note: str | None, notes: list[str]) -> str:
-    """The number of a footnote, shared by rows that say the same; blanks of its width where there is none."""
+    """The number of a footnote, shared by rows that say the same."""
     if not note:
-        return "    "
+        return ""
     if note not in notes:
         notes.append(note)
     return f" ({notes.index(note) + 1})"

@@ -1,0 +1,116 @@
+"""Evaluate a policy on fresh episodes: the value of each risk measure, with a certified and a bootstrap interval."""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from riskgrad.episodes.base import Source
+from riskgrad.episodes.resolve import resolve_source
+from riskgrad.errors import InputError
+from riskgrad.evaluation.bootstrap import bootstrap_intervals
+from riskgrad.evaluation.certified import certified_intervals
+from riskgrad.evaluation.table import Row, Table
+from riskgrad.mdp import FiniteMDP
+from riskgrad.policy import Policy
+from riskgrad.policy.base import checked_theta
+from riskgrad.random import Purpose, Stream
+from riskgrad.risk import RiskMeasure, parse
+from riskgrad.types import FloatArray
+
+Risks = str | RiskMeasure | Sequence[str | RiskMeasure]
+
+
+def evaluate(
+    run: object,
+    env: object,
+    risk: Risks | None = None,
+    episodes: int = 10_000,
+    confidence: float = 0.95,
+    *,
+    return_range: tuple[float, float] | None = None,
+    seed: int = 0,
+    horizon: int | None = None,
+    discount: float | None = None,
+) -> Table:
+    """Evaluate a trained policy on fresh episodes, from random streams that training never uses.
+
+    Args:
+        run: a run, evaluated at its `theta`; or a pair (policy, theta).
+        env: what `rg.train` takes: a source, a `FiniteMDP`, or an environment.
+        risk: one measure or several, as strings or objects; None is the run's own measure and the mean.
+        episodes: how many fresh episodes.
+        confidence: of each interval, in (0, 1).
+        return_range: bounds (low, high) of every possible return; None takes those of the source, where it knows them.
+        seed: of the episodes and the resamples.
+        horizon: largest number of steps, for a Gymnasium environment; None takes what the run was trained with.
+        discount: for a Gymnasium environment; None takes what the run was trained with.
+
+    Returns:
+        the table, one row per measure in the order given.
+    """
+    policy, theta, settings = _acting(run)
+    if not isinstance(env, Source | FiniteMDP):
+        horizon = settings.get("horizon") if horizon is None else horizon
+        discount = settings.get("discount") if discount is None else discount
+    source = resolve_source(env, horizon, discount)
+    measures = _measures(risk, settings)
+    bounds = source.return_range if return_range is None else return_range
+    values = source.returns(policy, theta[np.newaxis], episodes, Stream(seed, Purpose.EVALUATION)).values[0]
+    return table_of_returns(values, measures, bounds, confidence, seed=seed)
+
+
+def table_of_returns(
+    values: FloatArray,
+    measures: Sequence[RiskMeasure],
+    return_range: tuple[float, float] | None = None,
+    confidence: float = 0.95,
+    *,
+    seed: int = 0,
+) -> Table:
+    """Give the table for returns that are at hand.
+
+    Args:
+        values: returns of independent episodes [m].
+        measures: the risk measures.
+        return_range: bounds (low, high) of every possible return, or None.
+        confidence: of each interval, in (0, 1).
+        seed: of the resamples.
+    """
+    if not (isinstance(confidence, int | float) and 0.0 < confidence < 1.0):
+        raise InputError("confidence", "be in (0, 1)", confidence, "0.95 is usual")
+    found = list(measures)
+    certified = certified_intervals(values, found, return_range, confidence)
+    bootstrap = bootstrap_intervals(values, found, return_range, confidence, seed=seed)
+    rows = tuple(
+        Row(
+            str(measure),
+            float(measure.estimate(values)),
+            exact.interval,
+            exact.reason,
+            resampled.interval,
+            resampled.flag,
+        )
+        for measure, exact, resampled in zip(found, certified, bootstrap, strict=True)
+    )
+    bounds = None if return_range is None else (float(return_range[0]), float(return_range[1]))
+    return Table(rows, len(values), float(confidence), bounds, seed)
+
+
+def _acting(run: Any) -> tuple[Policy, FloatArray, dict[str, Any]]:
+    """What acts: a policy, its parameters [d], and the settings that a run remembers."""
+    settings: dict[str, Any] = getattr(run, "settings", {})
+    held: Sequence[Any] = (getattr(run, "policy", None), getattr(run, "theta", ()))
+    pair: Sequence[Any] = cast("Sequence[Any]", run) if isinstance(run, tuple) else held
+    if len(pair) != 2 or not isinstance(pair[0], Policy):
+        raise InputError("run", "be a run or a pair (policy, theta)", pair)
+    return pair[0], checked_theta(pair[1], pair[0].dim), settings
+
+
+def _measures(risk: Risks | None, settings: dict[str, Any]) -> list[RiskMeasure]:
+    if risk is None:
+        return [parse(name) for name in dict.fromkeys([settings.get("risk", "mean"), "mean"])]
+    given = [risk] if isinstance(risk, str | RiskMeasure) else list(risk)
+    if not given:
+        raise InputError("risk", "name at least one measure", risk)
+    return [parse(name) for name in given]
