@@ -21,12 +21,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from riskgrad.compiled import kernel
+from riskgrad.compiled import inlined, kernel
 from riskgrad.mdp import FiniteMDP
 from riskgrad.types import FloatArray, IntArray
 
 ENDS = np.uint64(1 << 31)  # the bit of a target that says that the episode is over
 CERTAIN = np.uint64(1 << 62)  # the threshold that no number reaches
+ROUNDING = 6755399441055744.0 + 1023.0  # 1.5 * 2^52: adding it rounds to an integer; 1023 is the bias of an exponent
 LARGEST_PADDING = 4  # slots per outcome up to which rows are padded to one length
 
 
@@ -157,47 +158,63 @@ def _fill_rows(  # noqa: PLR0917
             reward[slot, 0], reward[slot, 1] = rewards[begin + mine], rewards[begin + partner]
 
 
-@kernel
-def _place(heads: FloatArray, thresholds: NDArray[np.uint64]) -> None:
-    """Turn the running sums of one state's probabilities [A], of any total, into its thresholds [2^L]."""
-    last = len(heads) - 1
-    total = heads[last]
-    # actions that add nothing to the sum get no numbers, also where rounding keeps the sum from its total
-    while last > 0 and heads[last - 1] == total:
-        last -= 1
+@inlined
+def _place(weights: FloatArray, thresholds: NDArray[np.uint64]) -> None:
+    """Turn one state's probabilities [A], of any total, into its thresholds [2^L]."""
+    total = 0.0
+    for a in range(len(weights)):
+        total += weights[a]
     scale = 4611686018427387904.0 / total
-    for a in range(last):
-        thresholds[a] = np.uint64(np.int64(heads[a] * scale))
-    for a in range(last, len(thresholds)):
-        thresholds[a] = CERTAIN
+    reached = 0.0
+    for a in range(len(thresholds)):
+        reached += weights[a] if a < len(weights) else 0.0
+        # when nothing is left for the actions after this one, none of them is ever drawn
+        thresholds[a] = CERTAIN if reached == total else np.uint64(np.int64(reached * scale))
+
+
+@kernel
+def _exponentials(exponents: FloatArray, scales: FloatArray) -> None:
+    """Replace exponents in [-708, 0] by their exponentials, right to about 2^-52; scales is scratch of that size.
+
+    exp(x) = 2^k exp(r) with r = x - k log 2 in [-0.35, 0.35] and a polynomial for exp(r). Unlike a call of the C library
+    it runs several at a time, which halves the time of a call with few episodes.
+    """
+    bits = scales.view(np.int64)
+    for i in range(len(exponents)):
+        scales[i] = exponents[i] * 1.4426950408889634 + ROUNDING  # the last bits are now k + 1023
+    for i in range(len(exponents)):
+        k = scales[i] - ROUNDING
+        r = (exponents[i] - k * 0.693147180369123816490) - k * 1.90821492927058770002e-10
+        tail = 1.0 / 39916800.0 + r * (1.0 / 479001600.0 + r / 6227020800.0)
+        tail = 1.0 / 40320.0 + r * (1.0 / 362880.0 + r * (1.0 / 3628800.0 + r * tail))
+        tail = 1.0 / 120.0 + r * (1.0 / 720.0 + r * (1.0 / 5040.0 + r * tail))
+        exponents[i] = 1.0 + r * (1.0 + r * (0.5 + r * (1.0 / 6.0 + r * (1.0 / 24.0 + r * tail))))
+    for i in range(len(exponents)):
+        bits[i] <<= 52
+    for i in range(len(exponents)):
+        exponents[i] *= scales[i]
 
 
 @kernel
 def thresholds_of_preferences(preferences: FloatArray, thresholds: NDArray[np.uint64]) -> None:
     """Turn preferences h [P, S, A] of Gibbs policies into thresholds [P, S, 2^L]."""
     n_policies, n_states, n_actions = preferences.shape
-    heads = np.empty(n_actions)
+    weights, scratch = np.empty((n_states, n_actions)), np.empty(n_states * n_actions)
     for p in range(n_policies):
         for s in range(n_states):
             top = preferences[p, s, 0]
             for a in range(1, n_actions):
                 top = max(top, preferences[p, s, a])
-            total = 0.0
             for a in range(n_actions):
-                total += np.exp(preferences[p, s, a] - top)
-                heads[a] = total
-            _place(heads, thresholds[p, s])
+                weights[s, a] = max(preferences[p, s, a] - top, -708.0)
+        _exponentials(weights.reshape(-1), scratch)
+        for s in range(n_states):
+            _place(weights[s], thresholds[p, s])
 
 
 @kernel
 def thresholds_of_probabilities(probabilities: FloatArray, thresholds: NDArray[np.uint64]) -> None:
     """Turn probabilities [P, S, A] into thresholds [P, S, 2^L]."""
-    n_policies, n_states, n_actions = probabilities.shape
-    heads = np.empty(n_actions)
-    for p in range(n_policies):
-        for s in range(n_states):
-            total = 0.0
-            for a in range(n_actions):
-                total += probabilities[p, s, a]
-                heads[a] = total
-            _place(heads, thresholds[p, s])
+    for p in range(len(probabilities)):
+        for s in range(probabilities.shape[1]):
+            _place(probabilities[p, s], thresholds[p, s])

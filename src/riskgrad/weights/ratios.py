@@ -1,0 +1,84 @@
+"""Log importance ratios of recorded episodes: how much more likely a target policy makes what the behaviour policy did.
+
+    log psi_i = sum over the visits v of episode i of counts[v] * (log pi(a_v | o_v) - log b(a_v | o_v))     `eq:is_ratio`
+
+    P target policies   m episodes   V visits   U different pairs (observation, action)
+
+What is decided here, and why:
+
+- Everything stays in logs: a product of 100 ratios leaves the range of doubles soon, its log never does.
+- The difference is taken visit by visit, so that a target equal to the behaviour policy gives exactly 0.
+- Where observations and actions are integers, a policy is asked once for each different pair, and the sum over visits is
+  compiled; its log-probabilities are held for 64 policies at a time, next to the result.
+- The target gives an action no chance: the ratio is -inf, the weight 0, and nothing is wrong. The behaviour policy
+  gave it no chance, though it happened: the ratio is +inf, and `Diagnostics` counts it. Both: -inf.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from riskgrad.errors import InputError
+from riskgrad.policy import Policy
+from riskgrad.policy.base import checked_thetas
+from riskgrad.types import Episodes, FloatArray, IntArray
+from riskgrad.weights._kernels import add_up
+
+POLICIES_TOGETHER = 64
+LARGEST_TEMPORARY = 1 << 20  # numbers that a policy is asked for at once
+
+
+def log_ratios(policy: Policy, thetas: ArrayLike, batch: Episodes) -> FloatArray:
+    """Give log psi_i of every episode for P target policies, [P, m].
+
+    Args:
+        policy: the target policy.
+        thetas: its parameters [P, d].
+        batch: m recorded episodes.
+    """
+    rows, flat = checked_thetas(thetas, policy.dim)
+    if flat:
+        raise InputError("thetas", f"have shape (P, {policy.dim})", f"shape ({policy.dim},)", "use thetas[None]")
+    base, impossible = _checked_behaviour(batch)
+    index, observations, actions = _distinct(batch)
+    ratios = np.empty((len(rows), len(batch.values)))
+    width = int(np.max(actions, initial=0)) + 1 if actions.dtype.kind in "iu" else 1
+    step = max(1, min(POLICIES_TOGETHER, LARGEST_TEMPORARY // (max(1, len(observations)) * width)))
+    for first in range(0, len(rows), step):
+        part = slice(first, first + step)
+        table = np.ascontiguousarray(policy.log_prob(rows[part], observations, actions).T)
+        add_up(0, len(batch.values), batch.offsets, index, batch.counts, base, table, ratios[part])
+    ratios[:, impossible] = np.where(ratios[:, impossible] > -np.inf, np.inf, -np.inf)
+    return ratios
+
+
+def _checked_behaviour(batch: Episodes) -> tuple[FloatArray, IntArray]:
+    """Give log b of each visit, 0 where b is 0, and the episodes in which that happened."""
+    base = batch.log_behaviour
+    if np.any(np.isnan(base)) or np.any(base == np.inf):
+        bad = base[np.isnan(base) | (base == np.inf)]
+        raise InputError("log_behaviour", "be the log of a probability or a density", float(bad[0]))
+    bad = np.flatnonzero(base == -np.inf)
+    if not bad.size:
+        return base, bad
+    return np.where(base == -np.inf, 0.0, base), np.unique(np.searchsorted(batch.offsets, bad, side="right") - 1)
+
+
+def _distinct(batch: Episodes) -> tuple[IntArray, NDArray[np.generic], NDArray[np.generic]]:
+    """Give the pair of each visit [V], and the observation and action of each different pair [U]."""
+    observations, actions = batch.observations, batch.actions
+    if (
+        observations.ndim > 1
+        or actions.ndim > 1
+        or observations.dtype.kind not in "iu"
+        or actions.dtype.kind not in "iu"
+    ):
+        return np.arange(len(observations)), observations, actions
+    width = int(np.max(actions, initial=0)) + 1
+    codes = observations.astype(np.int64) * width + actions
+    largest, smallest = int(np.max(codes, initial=0)), int(np.min(codes, initial=0))
+    if smallest < 0 or largest > 4 * len(codes) + 4096:
+        distinct, index = np.unique(codes, return_inverse=True)
+    else:
+        met = np.bincount(codes, minlength=largest + 1) > 0
+        distinct, index = np.flatnonzero(met), (np.cumsum(met) - 1)[codes]
+    return index, distinct // width, distinct % width
