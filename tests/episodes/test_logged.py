@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import riskgrad as rg
 from riskgrad.episodes.logged import LoggedEpisodes
 from riskgrad.episodes.logged_parquet import parquet_batches
 from riskgrad.errors import InputError
@@ -201,3 +202,34 @@ def test_the_batch_does_not_depend_on_the_order_of_rows(lengths, discount, seed)
         rewards = columns["reward"][ids == episode]
         expected = np.sum(rewards * discount ** np.arange(len(rewards)))
         np.testing.assert_allclose(straight.values[episode], expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "risk",
+    [
+        "mean",
+        "cvar:0.1",
+        "smooth-cvar:0.1",
+        "mean-variance:0.5",
+        "dual-power:2",
+        "dual-power:2:seeking",
+        "exponential:1",
+    ],
+)
+@pytest.mark.parametrize("chance", [0.5, 0.25, 0.01, 1e-9])
+def test_avoiding_every_logged_action_is_not_scored_well(risk, chance):
+    # every logged episode took action 0 and ended at -1; the policy gives that action less and less
+    log = LoggedEpisodes.from_arrays(
+        np.arange(20), np.zeros(20, int), np.zeros(20, int), -np.ones(20),
+        behavior_prob=np.full(20, 0.5), state=np.zeros(20, int), n_actions=2,
+    )  # fmt: skip
+    policy = rg.policy.TabularGibbs(1, 2)
+    theta = np.array([np.log(chance), np.log1p(-chance)])
+    batch = log.batch
+    ratios = batch.counts * (policy.log_prob(theta, batch.observations, batch.actions) - batch.log_behaviour)
+    weights = np.exp(np.add.reduceat(ratios, batch.offsets[:-1]))
+    np.testing.assert_allclose(weights, chance / 0.5, rtol=1e-12)
+    # the integral form eq:hat_rho_H puts the missing mass at the best conceivable return, here 1: 0.96 at chance 0.01
+    literal = -weights.mean() + (1.0 - weights.mean())
+    assert literal == pytest.approx(1.0 - 4.0 * chance)
+    assert rg.risk.parse(risk).estimate(batch.values, weights) == pytest.approx(-1.0, abs=1e-12)

@@ -1,12 +1,12 @@
 """Evaluate a policy on fresh episodes: the value of each risk measure, with a certified and a bootstrap interval."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
 
 from riskgrad.episodes.base import Source
-from riskgrad.episodes.resolve import resolve_source
+from riskgrad.episodes.resolve import Environment, resolve_source
 from riskgrad.errors import InputError
 from riskgrad.evaluation.bootstrap import bootstrap_intervals
 from riskgrad.evaluation.certified import certified_intervals
@@ -23,7 +23,7 @@ Risks = str | RiskMeasure | Sequence[str | RiskMeasure]
 
 def evaluate(
     run: object,
-    env: object,
+    env: Environment,
     risk: Risks | None = None,
     episodes: int = 10_000,
     confidence: float = 0.95,
@@ -32,6 +32,7 @@ def evaluate(
     seed: int = 0,
     horizon: int | None = None,
     discount: float | None = None,
+    env_options: Mapping[str, Any] | None = None,
 ) -> Table:
     """Evaluate a trained policy on fresh episodes, from random streams that training never uses.
 
@@ -45,15 +46,19 @@ def evaluate(
         seed: of the episodes and the resamples.
         horizon: largest number of steps, for a Gymnasium environment; None takes what the run was trained with.
         discount: for a Gymnasium environment; None takes what the run was trained with.
+        env_options: options for `gymnasium.make`, the class or the factory; None takes what the run was trained with.
 
     Returns:
         the table, one row per measure in the order given.
     """
     policy, theta, settings = _acting(run)
-    if not isinstance(env, Source | FiniteMDP):
-        horizon = settings.get("horizon") if horizon is None else horizon
-        discount = settings.get("discount") if discount is None else discount
-    source = resolve_source(env, horizon, discount)
+    own: dict[str, Any] = {} if isinstance(env, Source | FiniteMDP) else settings
+    source = resolve_source(
+        env,
+        own.get("horizon") if horizon is None else horizon,
+        own.get("discount") if discount is None else discount,
+        env_options=own.get("env_options") if env_options is None else env_options,
+    )
     measures = _measures(risk, settings)
     bounds = source.return_range if return_range is None else return_range
     values = source.returns(policy, theta[np.newaxis], episodes, Stream(seed, Purpose.EVALUATION)).values[0]

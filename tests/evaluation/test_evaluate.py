@@ -1,0 +1,122 @@
+"""`rg.evaluate` on finite models whose truth is known, and the table that it gives."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import riskgrad as rg
+from riskgrad.episodes import TabularSource
+from riskgrad.errors import InputError
+from riskgrad.evaluation import table_of_returns
+from riskgrad.mdp.models import two_roads
+from riskgrad.random import Purpose, Stream
+
+MODEL = two_roads()
+POLICY = rg.policy.TabularGibbs(MODEL.n_states, MODEL.n_actions)
+THETA = np.zeros(POLICY.dim)
+RISKS = ["mean", "cvar:0.1", "mean-variance:0.01", "dual-power:2"]
+
+
+def test_intervals_hold_the_exact_values():
+    # certified: misses are below 5% for all rows together, and far rarer in fact; one fixed seed
+    table = rg.evaluate((POLICY, THETA), MODEL, RISKS, episodes=4000)
+    law = rg.exact.return_law(MODEL, POLICY.probabilities(THETA, np.arange(MODEL.n_states)))
+    assert [row.risk for row in table] == RISKS
+    for row in table:
+        truth = rg.risk.parse(row.risk).value(law)
+        assert row.certified[0] <= truth <= row.certified[1]
+        assert row.certified[0] <= row.bootstrap[0] <= row.value <= row.bootstrap[1] <= row.certified[1]
+        assert row.reason is None
+        assert row.flag is None
+    assert table.return_range == MODEL.return_range
+
+
+def test_value_is_the_estimate_on_the_evaluation_stream():
+    returns = TabularSource(MODEL).returns(POLICY, THETA[None], 500, Stream(7, Purpose.EVALUATION)).values[0]
+    table = rg.evaluate((POLICY, THETA), MODEL, "cvar:0.2", episodes=500, seed=7)
+    assert table[0].value == float(rg.risk.CVaR(0.2).estimate(returns))
+    assert rg.evaluate((POLICY, THETA), MODEL, "cvar:0.2", episodes=500, seed=7) == table
+    assert rg.evaluate((POLICY, THETA), MODEL, "cvar:0.2", episodes=500, seed=8) != table
+
+
+def test_a_run_brings_its_policy_theta_and_measure():
+    run = SimpleNamespace(policy=POLICY, theta=THETA, settings={"risk": "cvar:0.1"})
+    table = rg.evaluate(run, MODEL, episodes=200)
+    assert [row.risk for row in table] == ["cvar:0.1", "mean"]
+    run.settings["risk"] = "mean"
+    assert [row.risk for row in rg.evaluate(run, MODEL, episodes=200)] == ["mean"]
+
+
+def test_a_run_brings_its_horizon_and_discount_to_an_id():
+    policy = rg.policy.TabularGibbs(16, 4)
+    run = SimpleNamespace(policy=policy, theta=np.zeros(policy.dim), settings={"horizon": 1, "discount": 0.5})
+    assert rg.evaluate(run, "FrozenLake-v1", episodes=50)["mean"].value == 0.0
+    longer = rg.evaluate(run, "FrozenLake-v1", episodes=2000, horizon=100, discount=1.0)
+    assert longer["mean"].value > 0.0
+
+
+class Unbounded:
+    """A source that does not know its range."""
+
+    return_range = None
+    returns = TabularSource(MODEL).returns
+    record = TabularSource(MODEL).record
+
+
+def test_without_a_range_there_is_no_certified_interval_unless_one_is_given():
+    row = rg.evaluate((POLICY, THETA), Unbounded(), "mean", episodes=100)[0]
+    assert row.certified is None
+    assert "return_range" in row.reason
+    given = rg.evaluate((POLICY, THETA), Unbounded(), "mean", episodes=100, return_range=(-500.0, 0.0))[0]
+    assert given.certified[0] < given.value < given.certified[1]
+
+
+def test_table_reads_well_and_survives_json():
+    values = np.append(np.full(3, -100.0), np.linspace(0.0, 1.0, 397))
+    table = table_of_returns(values, [rg.risk.Mean(), rg.risk.CVaR(0.1)])
+    (low, high), (bad, good) = (row.bootstrap for row in table)
+    mean, tail = f"[{low:.2f}, {high:.2f}]", f"[{bad:.1f}, {good:.1f}]"  # three digits of the width
+    width = max(len(mean), len(tail))
+    assert str(table).splitlines() == [
+        "400 episodes, intervals at 95% confidence",
+        "",
+        f"risk      value  certified      {'bootstrap':>{width}}",
+        f"mean      -0.25       none (1)  {mean:>{width}} (2)",
+        f"cvar:0.1   -7.5       none (1)  {tail:>{width}} (2)",
+        "",
+        "(1) no certified interval: the range of the return is not known; give return_range=(low, high)",
+        "(2) unreliable: about 3 of 400 episodes decide it; want 20",
+    ]
+    plain = json.loads(json.dumps(table.as_dict()))
+    assert plain["rows"][1]["risk"] == "cvar:0.1"
+    assert plain["rows"][1]["bootstrap"] == list(table[1].bootstrap)
+    assert plain["episodes"] == 400
+    assert len(table) == 2
+
+
+@pytest.mark.parametrize(
+    ("run", "options", "message"),
+    [
+        ((POLICY, THETA), {"confidence": 95}, "confidence must be in"),
+        ((POLICY, THETA), {"risk": "cvrr:0.1"}, "did you mean 'cvar'"),
+        ((POLICY, THETA), {"risk": []}, "risk must name at least one measure"),
+        ((POLICY, THETA), {"episodes": 0}, "episodes must be"),
+        ((POLICY, THETA), {"return_range": (0.0, 1.0)}, "return_range must hold every return"),
+        ((POLICY, THETA[1:]), {}, "theta must have shape"),
+        ((POLICY, THETA * np.nan), {}, "theta must be finite"),
+        (POLICY, {}, "run must be a run or a pair"),
+        ((POLICY, THETA, 3), {}, "run must be a run or a pair"),
+    ],
+)
+def test_refuses_in_one_line(run, options, message):
+    with pytest.raises(InputError, match=message) as caught:
+        rg.evaluate(run, MODEL, **{"episodes": 50, **options})
+    assert "\n" not in str(caught.value)
+
+
+def test_an_unknown_row_lists_the_known_ones():
+    table = table_of_returns(np.arange(50.0), [rg.risk.Mean()])
+    with pytest.raises(InputError, match="row must be one of mean"):
+        table["cvar:0.1"]
