@@ -28,8 +28,8 @@ def test_variance_of_far_away_values_keeps_its_digits():
 @pytest.mark.parametrize(
     ("values", "probabilities", "words"),
     [
-        ([], [], "be two vectors of one length >= 1"),
-        ([1, 2], [1.0], "be two vectors of one length >= 1"),
+        ([], [], "be two vectors of one length, not empty"),
+        ([1, 2], [1.0], "be two vectors of one length, not empty"),
         ([1, np.inf], [0.5, 0.5], "values must be finite, got inf"),
         ([1, 2], [1.5, -0.5], "probabilities must not be negative or NaN, got -0.5"),
         ([1, 2], [0.5, np.nan], "got nan"),

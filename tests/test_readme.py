@@ -1,0 +1,24 @@
+"""The front door: exactly two commands, in the words that the gate runs."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_readme_opens_with_exactly_two_commands():
+    text = (ROOT / "README.md").read_text()
+    commands = re.findall(r"^python3 -m venv \.venv.*$", text, flags=re.M)
+    assert len(commands) == 2
+    demo, tests = commands
+    assert demo.endswith(".venv/bin/riskgrad demo")
+    assert "[test]" in tests
+    assert "pytest" in tests
+    assert all("activate" not in command for command in commands)
+    assert text.index(tests) < 700, "they stand at the top"
+
+
+def test_the_gate_runs_the_readme():
+    gate = (ROOT / ".ci" / "run").read_text()
+    assert "README.md" in gate
+    assert "pytest" not in gate, "the gate takes the test command from the README"
