@@ -91,7 +91,33 @@ def test_policies_that_are_all_but_sure_have_a_finite_gradient():
         np.testing.assert_allclose(found, 0.0, atol=1e-12)
 
 
-def test_too_many_atoms_and_measures_without_influence_are_refused():
+class Worst(rg.risk.RiskMeasure):
+    """The smallest return: a measure without an influence function."""
+
+    attitude = "averse"
+
+    def estimate(self, values, weights=None):
+        del weights
+        return np.min(values, axis=-1)
+
+    def value(self, law):
+        return float(law.values[0])
+
+
+def test_a_sure_return_has_gradient_zero():
+    model = rg.mdp.FiniteMDP.from_outcomes([[[(1.0, 0, 2.0, False)]] * 2], start=0, horizon=3)
+    for rho in MEASURES:
+        np.testing.assert_array_equal(gradient(model, TabularGibbs(1, 2), [0.3, -0.2], rho), [0.0, 0.0])
+
+
+def test_a_measure_without_influence_has_a_value_but_no_gradient():
+    model, policy = two_roads(), TabularGibbs(4, 2)
+    assert value(model, policy, np.zeros(8), Worst()) == model.return_range[0]
+    with pytest.raises(InputError, match="influence"):
+        gradient(model, policy, np.zeros(8), Worst())
+
+
+def test_too_many_atoms_and_wrong_shapes_are_refused():
     model = from_gymnasium("CliffWalking-v1", horizon=30, is_slippery=True)
     policy = TabularGibbs(48, 4)
     with pytest.raises(TooLargeError, match="at most 1000 atoms"):

@@ -87,7 +87,7 @@ def return_law(
     width = max(float(grid), rounding_width(mdp))
     lower = final_law(layers(mdp, table, width, max_atoms), width)
     mirrored = final_law(layers(mdp, table, width, max_atoms, sign=-1.0), width)
-    return lower, DiscreteLaw(-mirrored.values, mirrored.probabilities)
+    return lower, DiscreteLaw(0.0 - mirrored.values, mirrored.probabilities)
 
 
 def rounding_width(mdp: FiniteMDP) -> float:

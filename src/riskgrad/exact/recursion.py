@@ -16,7 +16,7 @@ from riskgrad.types import FloatArray, IntArray
 
 
 @kernel
-def advance(  # noqa: PLR0917 - compiled code takes arrays, not records
+def advance(
     values: FloatArray,
     masses: FloatArray,
     begin: IntArray,
@@ -119,7 +119,7 @@ def _sink(keys: FloatArray, tops: IntArray, size: int, key: float, edge: int) ->
 
 
 @kernel
-def retreat(  # noqa: PLR0917 - compiled code takes arrays, not records
+def retreat(
     values: FloatArray,
     masses: FloatArray,
     begin: IntArray,

@@ -76,7 +76,7 @@ class FiniteMDP:
     rewards: FloatArray
     ends: NDArray[np.bool_]
 
-    def __init__(  # noqa: PLR0917 - the six parts of the definition, in its order
+    def __init__(
         self,
         transition: ArrayLike,
         reward: ArrayLike,
@@ -118,7 +118,9 @@ class FiniteMDP:
         """Which states some episode can act in, of any policy and any length; a mask [S]."""
         rows = np.repeat(np.arange(self.n_states * self.n_actions), np.diff(self.offsets))
         columns = (rows, self.probabilities, self.next_states, self.rewards, self.ends)
-        return reachable_states(Outcomes(self.n_states, self.n_actions, *columns), self.start, self.terminal)
+        found = reachable_states(Outcomes(self.n_states, self.n_actions, *columns), self.start, self.terminal)
+        found.flags.writeable = False
+        return found
 
     @cached_property
     def reward_range(self) -> tuple[float, float]:

@@ -29,7 +29,7 @@ from riskgrad.policy.base import (
     checked_theta,
     checked_thetas,
 )
-from riskgrad.policy.softmax import chosen_log_softmax, preference_weights, softmax
+from riskgrad.policy.softmax import chosen_log_softmax, gathered, preference_weights, softmax
 from riskgrad.types import FloatArray
 
 Features = Callable[[Any], ArrayLike]
@@ -62,6 +62,11 @@ class TabularGibbs(Policy):
         """(M_d, M_h) of `as:nabla_logpi`."""
         return (float(np.sqrt(2.0)), 0.5) if self.n_actions > 1 else (0.0, 0.0)
 
+    @property
+    def feature_norm(self) -> float:
+        """The largest norm M of a feature: 1, since the features are unit vectors."""
+        return 1.0
+
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
         """Give pi_theta(a | s) [B, A]; see `Policy.probabilities`."""
         thetas, flat = checked_thetas(theta, self.dim)
@@ -83,9 +88,8 @@ class TabularGibbs(Policy):
         states, _ = checked_states(observations, self.n_states)
         chosen = checked_actions(actions, len(states), self.n_actions)
         scale = checked_coefficients(coefficients, len(states))
-        weights = preference_weights(softmax(self._preferences(vector[None], states)[0]), chosen, scale)
-        where = states[:, None] * self.n_actions + np.arange(self.n_actions)
-        return np.bincount(where.ravel(), weights=weights.ravel(), minlength=self.dim).astype(np.float64, copy=False)
+        sums = gathered(states, chosen, scale, (self.n_states, self.n_actions))
+        return preference_weights(sums, softmax(vector.reshape(sums.shape))).ravel()
 
     def _preferences(self, thetas: FloatArray, states: NDArray[np.intp]) -> FloatArray:
         return thetas.reshape(len(thetas), self.n_states, self.n_actions)[:, states]
@@ -132,6 +136,13 @@ class LinearGibbs(Policy):
         spread = max(float(np.sqrt(np.max(np.sum(gap * gap, axis=-1)))) for gap in gaps)
         return spread, spread * spread / 4.0
 
+    @property
+    def feature_norm(self) -> float | None:
+        """The largest norm M of a feature; None for features given as a function."""
+        if self._function is not None:
+            return None
+        return float(np.sqrt(np.max(np.sum(self._table * self._table, axis=-1))))
+
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
         """Give pi_theta(a | o) [B, A]; see `Policy.probabilities`."""
         thetas, flat = checked_thetas(theta, self.dim)
@@ -153,11 +164,12 @@ class LinearGibbs(Policy):
         batch, _ = self._checked(observations)
         chosen = checked_actions(actions, len(batch), self.n_actions)
         scale = checked_coefficients(coefficients, len(batch))
+        distinct, where = _distinct(batch)
+        sums = gathered(where, chosen, scale, (len(distinct), self.n_actions))
         total = np.zeros(self.dim)
-        for piece in self._pieces(len(batch)):
-            features = self._features(batch[piece])
-            preferences = np.sum(features * vector, axis=-1)
-            weights = preference_weights(softmax(preferences), chosen[piece], scale[piece])
+        for piece in self._pieces(len(distinct)):
+            features = self._features(distinct[piece])
+            weights = preference_weights(sums[piece], softmax(np.sum(features * vector, axis=-1)))
             total += np.sum(weights[:, :, None] * features, axis=(0, 1))
         return total
 
@@ -251,14 +263,13 @@ class Gibbs(Policy):
         batch, _ = checked_batch(observations, self._ndim)
         chosen = checked_actions(actions, len(batch), self.n_actions)
         scale = checked_coefficients(coefficients, len(batch))
-        weights = preference_weights(softmax(self._preferences(vector[None], batch)[0]), chosen, scale)
         distinct, where = _distinct(batch)
-        summed = np.zeros((len(distinct), self.n_actions))
-        np.add.at(summed, where, weights)
+        sums = gathered(where, chosen, scale, (len(distinct), self.n_actions))
+        weights = preference_weights(sums, softmax(self._preferences(vector[None], distinct)[0]))
         if self._gradient is None:
-            return self._differences(vector, distinct, summed)
+            return self._differences(vector, distinct, weights)
         total = np.zeros(self.dim)
-        for one, weight in zip(distinct, summed, strict=True):
+        for one, weight in zip(distinct, weights, strict=True):
             slopes = np.asarray(self._gradient(vector, one), dtype=np.float64)
             if slopes.shape != (self.n_actions, self.dim):
                 raise InputError("gradient", f"return shape {(self.n_actions, self.dim)}", f"shape {slopes.shape}")

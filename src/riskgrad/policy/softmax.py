@@ -28,11 +28,17 @@ def chosen_log_softmax(preferences: FloatArray, actions: NDArray[np.intp]) -> Fl
     return log_softmax(preferences)[:, np.arange(len(actions)), actions]
 
 
-def preference_weights(probabilities: FloatArray, actions: NDArray[np.intp], coefficients: FloatArray) -> FloatArray:
-    """Give w [B, A] with sum_b c_b grad log pi(a_b | o_b) = sum_{b, a} w[b, a] grad h(o_b, a).
+def gathered(
+    where: NDArray[np.intp], actions: NDArray[np.intp], coefficients: FloatArray, shape: tuple[int, int]
+) -> FloatArray:
+    """Add up the coefficients [B] of the visits to each (distinct observation, action), in their order: [U, A]."""
+    flat = np.bincount(where * shape[1] + actions, weights=coefficients, minlength=shape[0] * shape[1])
+    return flat.astype(np.float64, copy=False).reshape(shape)
 
-    That is w[b, a] = c_b (1{a = a_b} - pi(a | o_b)).
+
+def preference_weights(sums: FloatArray, probabilities: FloatArray) -> FloatArray:
+    """Give w [U, A] with sum_{u, a} c[u, a] grad log pi(a | u) = sum_{u, a} w[u, a] grad h(u, a).
+
+    That is w[u, a] = c[u, a] - pi(a | u) sum_b c[u, b], for coefficients c [U, A] and probabilities [U, A].
     """
-    weights = -coefficients[:, None] * probabilities
-    weights[np.arange(len(actions)), actions] += coefficients
-    return weights
+    return sums - probabilities * np.sum(sums, axis=1, keepdims=True)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from riskgrad.mdp.model import FiniteMDP
 
 
-def inventory(  # noqa: PLR0917 - the parameters of the story
+def inventory(
     capacity: int = 4,
     start: int = 2,
     weeks: int = 4,

@@ -3,7 +3,7 @@
 from riskgrad.mdp.model import FiniteMDP
 
 
-def ruin(  # noqa: PLR0917 - the parameters of the story
+def ruin(
     start: int = 4,
     target: int = 10,
     rounds: int = 6,

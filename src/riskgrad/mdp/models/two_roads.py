@@ -6,7 +6,7 @@ PASS, VALLEY = 0, 1
 HOME, ON_PASS, IN_VALLEY, WORK = 0, 1, 2, 3
 
 
-def two_roads(  # noqa: PLR0917 - the parameters of the story
+def two_roads(
     short: float = 9.0,
     long: float = 13.0,
     rockfall: float = 0.04,
