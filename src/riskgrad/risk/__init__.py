@@ -6,11 +6,13 @@ from riskgrad.risk.mean import Mean
 from riskgrad.risk.mean_variance import MeanVariance
 from riskgrad.risk.parse import builders, parse
 from riskgrad.risk.sample import Sample, checked_sample
+from riskgrad.risk.smoothness import Constants, Smoothness
 
 __all__ = [
     "Axiom",
     "Blend",
     "CVaR",
+    "Constants",
     "Distortion",
     "DistortionMeasure",
     "Mean",
@@ -18,6 +20,7 @@ __all__ = [
     "RiskMeasure",
     "Sample",
     "SmoothCVaR",
+    "Smoothness",
     "builders",
     "checked_sample",
     "parse",

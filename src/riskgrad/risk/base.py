@@ -5,7 +5,8 @@ it is the off-policy one; weights that are all equal give the on-policy value, s
 
 To add a measure: one file with a final subclass of `RiskMeasure` that has `estimate` and `value`, and one export line
 in `risk/__init__.py`; `riskgrad.testing.check_risk_measure` says whether it keeps what it declares. A measure that also
-has `influence` can be trained by score gradients and gets exact gradients on finite MDPs.
+has `influence` can be trained by score gradients and gets exact gradients on finite MDPs; one with `smoothness` gets
+the guarantees of `riskgrad.theory`.
 """
 
 from abc import ABC, abstractmethod
@@ -19,6 +20,7 @@ from riskgrad.distortion import Attitude
 from riskgrad.distortion.base import number
 from riskgrad.errors import InputError
 from riskgrad.risk.sample import checked_sample
+from riskgrad.risk.smoothness import Constants, Smoothness, mean_smoothness, mixed
 from riskgrad.types import DiscreteLaw, FloatArray
 
 Axiom = Literal["direction", "translation", "homogeneity", "monotonicity", "comonotone-additivity"]
@@ -73,6 +75,22 @@ class RiskMeasure(ABC):
             "use onp_sf or offp_sf, which need only estimates",
         )
 
+    def smoothness(self, problem: Constants, *, off_policy: bool = False, literal: bool = False) -> Smoothness:
+        """Give the constants of `as:mse`, `as:lip` and `as:smooth`, from which `riskgrad.theory` makes a guarantee.
+
+        Args:
+            problem: what is known of the model and the policies.
+            off_policy: whether the estimate is weighted.
+            literal: the constants as the paper states them, instead of the sharp ones.
+        """
+        del problem, off_policy, literal
+        raise InputError(
+            "risk",
+            "bring its own constants for a guarantee",
+            str(self),
+            "give your measure a method smoothness(problem, *, off_policy, literal)",
+        )
+
     def along(self, weight: float) -> "RiskMeasure":
         """Give the measure (1 - weight) mean + weight times this one, a point on the path from neutral to here."""
         return Blend(self, weight)
@@ -117,6 +135,12 @@ class Blend(RiskMeasure):
         """Mix the influences; that of the mean is the return itself."""
         returns = np.asarray(values, dtype=np.float64)
         return (1.0 - self.weight) * returns + self.weight * self.measure.influence(values, weights)
+
+    def smoothness(self, problem: Constants, *, off_policy: bool = False, literal: bool = False) -> Smoothness:
+        """Mix the constants of both; that of an error adds up in its root."""
+        neutral = mean_smoothness(problem, off_policy=off_policy, literal=literal)
+        measure = self.measure.smoothness(problem, off_policy=off_policy, literal=literal)
+        return mixed(neutral, measure, self.weight)
 
 
 def check_weight(weight: float) -> float:

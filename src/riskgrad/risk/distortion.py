@@ -16,8 +16,10 @@ from numpy.typing import ArrayLike
 from riskgrad.distortion import Attitude, DistortionFunction, LowerTail, Mixture, SmoothLowerTail
 from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.risk.base import EVERY_AXIOM, Axiom, RiskMeasure, check_weight, text
+from riskgrad.risk.distortion_smoothness import distortion_smoothness
 from riskgrad.risk.order import equal_weights, upper_masses, weighted
 from riskgrad.risk.sample import checked_sample, shaped_sample
+from riskgrad.risk.smoothness import Constants, Smoothness
 from riskgrad.types import DiscreteLaw, FloatArray
 
 Estimator = Literal["self-normalised", "paper"]
@@ -64,6 +66,19 @@ class DistortionMeasure(RiskMeasure):
         result = np.empty(table.shape)
         np.put_along_axis(result, order, climbed, axis=-1)
         return result
+
+    def smoothness(self, problem: Constants, *, off_policy: bool = False, literal: bool = False) -> Smoothness:
+        """The constants of `lm:est_error_G`, `lm:est_error_H` and `lm:rho_lip`, or sharp ones; a kink has none."""
+        if not np.isfinite(self.function.curvature_bound):
+            raise InputError(
+                "risk",
+                "have a distortion with bounded g'' for a guarantee (`as:g'_bound`)",
+                str(self),
+                "a kink, as CVaR has, breaks the smoothness that the proof needs: SmoothCVaR rounds it off and has a "
+                "bound; for a g of your own pass slope_bound and curvature_bound to Custom",
+            )
+        estimator = self.estimator if off_policy else "on-policy"
+        return distortion_smoothness(self.function, problem, estimator, literal=literal)
 
     def along(self, weight: float) -> "Distortion":
         """The measure of the mixture (1 - w) s + w g(s)."""

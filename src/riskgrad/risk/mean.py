@@ -1,6 +1,6 @@
 """The mean of the return: the neutral measure."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, final
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from riskgrad.errors import UnknownNameError
 from riskgrad.risk.base import EVERY_AXIOM, Axiom, RiskMeasure
 from riskgrad.risk.sample import checked_sample
+from riskgrad.risk.smoothness import Constants, Smoothness, mean_smoothness, weighted_mean_error
 from riskgrad.types import DiscreteLaw, FloatArray
 
 
@@ -51,6 +52,13 @@ class Mean(RiskMeasure):
         """The return itself."""
         sample = checked_sample(values, weights)
         return np.broadcast_to(sample.values, (*sample.shape, sample.size)).copy()
+
+    def smoothness(self, problem: Constants, *, off_policy: bool = False, literal: bool = False) -> Smoothness:
+        """The constants of `lm:est_error_mvrm_pi` and `lm:lip_rho_lambda` at lambda = 0, or sharp ones."""
+        found = mean_smoothness(problem, off_policy=off_policy, literal=literal)
+        if literal or not off_policy or self.estimator == "self-normalised":
+            return found
+        return replace(found, error=weighted_mean_error(problem), bias=0.0)
 
     def along(self, weight: float) -> "Mean":
         """The mean again."""

@@ -24,7 +24,9 @@ from riskgrad.distortion import Attitude
 from riskgrad.distortion.base import check_attitude, number
 from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.risk.base import Axiom, RiskMeasure, check_weight, text
+from riskgrad.risk.mean_variance_smoothness import mean_variance_smoothness
 from riskgrad.risk.sample import Sample, checked_sample
+from riskgrad.risk.smoothness import Constants, Smoothness
 from riskgrad.types import DiscreteLaw, FloatArray
 
 Estimator = Literal["self-normalised", "unbiased", "paper"]
@@ -97,6 +99,22 @@ class MeanVariance(RiskMeasure):
         sample = checked_sample(values, weights)
         centred = sample.values - sample.mean()[..., np.newaxis]
         return sample.values - self.price * centred * centred
+
+    def smoothness(self, problem: Constants, *, off_policy: bool = False, literal: bool = False) -> Smoothness:
+        """The constants of `lm:est_error_mvrm_pi` and `lm:lip_rho_lambda`, or sharp ones, with |lambda| for lambda.
+
+        `lm:est_error_mvrm_b` is refused for the estimator it is stated for, which is not consistent, and given for the
+        unbiased variance, for which it holds. The self-normalised estimator has a sharp constant of its own only.
+        """
+        if off_policy and self.lam and (self.estimator == "paper" or (literal and self.estimator != "unbiased")):
+            raise InputError(
+                "estimator",
+                "be 'unbiased' for lm:est_error_mvrm_b, since eq:Vm_b estimates Var(psi R) instead of Var(R)",
+                self.estimator,
+                "see docs/corrections.md, 'Off-policy mean-variance'; the default estimator has a sharp constant",
+            )
+        estimator = self.estimator if off_policy else "on-policy"
+        return mean_variance_smoothness(self.lam, problem, estimator, literal=literal)
 
     def along(self, weight: float) -> "MeanVariance":
         """Mean-variance with weight times lambda."""

@@ -1,0 +1,80 @@
+"""The constants of mean-variance: the paper's, and sharp ones with their reasons.
+
+Everything but the unbiased mean(psi R) moves with the returns, so that half their range w stands where the paper has
+M_r. For a law on an interval of length 2w with central moments s^2, mu_3, mu_4:
+
+    mu_4 - s^4 <= w^4   and   mu_4 + s^4 <= 2 w^4,
+
+the first attained by two atoms at the odds (2 + sqrt 2) : (2 - sqrt 2), the second by a fair coin (docs/theory.md).
+
+    error, on policy         m Var(V_hat) = mu_4 - s^4 (m - 3) / (m - 1) <= 2 w^4 for m >= 2
+    error, unbiased          Hoeffding's Var(U) <= (2 / m) Var(kernel); E[kernel^2] <= M_s^2 (mu_4 + 3 s^4) / 2
+    error, self-normalised   V_hat - V = N + (V_hat - V)(1 - U), N and U pair means of psi psi' ((R - R')^2 / 2 - V) and
+                             of psi psi'; m Var(N) <= 2 M_s^2 (mu_4 + s^4) / 2, m Var(U) <= 2 (M_s^2 - 1), and
+                             |V_hat - V| <= 2 w^2; the bias is E[(V_hat - V)(1 - U)]
+    slope                    grad rho = Cov(R - lambda (R - J)^2, Z), a deviation of at most w + |lambda| w^2
+    curvature                hess V = E[(R - J)^2 Y] - 2 grad J grad J'
+"""
+
+import math
+from typing import Literal
+
+from riskgrad.risk.smoothness import (
+    Constants,
+    Smoothness,
+    mean_smoothness,
+    product,
+    weighted_mean_error,
+)
+
+Estimator = Literal["on-policy", "self-normalised", "unbiased", "paper"]
+
+
+def mean_variance_smoothness(price: float, problem: Constants, estimator: Estimator, *, literal: bool) -> Smoothness:
+    """Give the constants of J - lambda V for one estimator; "paper" is right only at price 0.
+
+    Args:
+        price: |lambda|.
+        problem: what is known of the model and the policies.
+        estimator: "on-policy", or which weighted one.
+        literal: as stated in the paper; with weights, for the unbiased variance.
+    """
+    off_policy = estimator != "on-policy"
+    mean = mean_smoothness(problem, off_policy=off_policy, literal=literal)
+    if literal:
+        return _literal(price, problem, mean, problem.M_s if off_policy else 1.0)
+    half, score = problem.half_range, problem.score_deviation
+    square = half * half
+    mean_error, mean_bias = (
+        (weighted_mean_error(problem), 0.0) if estimator in ("unbiased", "paper") else (mean.error, mean.bias)
+    )
+    error, bias = _variance_error(problem.M_s if off_policy else 1.0, normalised=estimator != "unbiased")
+    root = math.sqrt(mean_error) + product(price, square, error)
+    return Smoothness(
+        error=root * root,
+        bias=mean_bias + product(price, square, bias),
+        slope=(half + price * square) * score,
+        curvature=(half + price * square) * problem.curvature_deviation + 2.0 * price * square * score * score,
+        span=mean.span + price * square,
+    )
+
+
+def _variance_error(ratio: float, *, normalised: bool) -> tuple[float, float]:
+    """Bound sqrt(m) times the deviation of the estimated variance and m times its bias, in units of w^2."""
+    excess = product(ratio, ratio) - 1.0
+    if not normalised:
+        return math.sqrt(4.0 * product(ratio, ratio) - 2.0), 0.0
+    error = math.sqrt(2.0) * (ratio + 2.0 * math.sqrt(excess))
+    return error, product(error, math.sqrt(2.0 * excess))
+
+
+def _literal(price: float, problem: Constants, mean: Smoothness, ratio: float) -> Smoothness:
+    reach, steps, score = problem.M_r, problem.M_e, problem.M_d
+    fourth = product(reach, reach, reach, reach, ratio, ratio, ratio, ratio)
+    return Smoothness(
+        error=mean.error + product(32.0, price, price, fourth),
+        bias=mean.bias,
+        slope=mean.slope + 3.0 * price * reach * reach * steps * score,
+        curvature=mean.curvature + price * reach * reach * steps * (3.0 * problem.M_h + 5.0 * steps * score * score),
+        span=mean.span + price * reach * reach,
+    )
