@@ -14,13 +14,22 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from riskgrad import ascent as ascent
     from riskgrad import distortion as distortion
+    from riskgrad import episodes as episodes
+    from riskgrad import evaluation as evaluation
     from riskgrad import exact as exact
     from riskgrad import gradient as gradient
     from riskgrad import mdp as mdp
     from riskgrad import policy as policy
     from riskgrad import risk as risk
     from riskgrad import theory as theory
+    from riskgrad._train import train as train
+    from riskgrad.algorithms import offp_sf as offp_sf
+    from riskgrad.algorithms import onp_sf as onp_sf
+    from riskgrad.algorithms import score_ascent as score_ascent
+    from riskgrad.episodes import LoggedEpisodes as LoggedEpisodes
+    from riskgrad.evaluation import evaluate as evaluate
     from riskgrad.report.distortions import plot_distortions as plot_distortions
     from riskgrad.run import Run as Run
     from riskgrad.run import load as load
@@ -30,7 +39,10 @@ __version__ = "0.1.0"
 
 # public name -> the module that holds it; a folder is its own module
 _HOMES = {
+    "ascent": "riskgrad.ascent",
     "distortion": "riskgrad.distortion",
+    "episodes": "riskgrad.episodes",
+    "evaluation": "riskgrad.evaluation",
     "exact": "riskgrad.exact",
     "gradient": "riskgrad.gradient",
     "mdp": "riskgrad.mdp",
@@ -38,24 +50,39 @@ _HOMES = {
     "risk": "riskgrad.risk",
     "theory": "riskgrad.theory",
     "DiscreteLaw": "riskgrad.types",
+    "LoggedEpisodes": "riskgrad.episodes",
     "Run": "riskgrad.run",
+    "evaluate": "riskgrad.evaluation",
     "load": "riskgrad.run",
+    "offp_sf": "riskgrad.algorithms",
+    "onp_sf": "riskgrad.algorithms",
     "plot_distortions": "riskgrad.report.distortions",
+    "score_ascent": "riskgrad.algorithms",
+    "train": "riskgrad._train",
 }
 
 __all__ = [
     "DiscreteLaw",
+    "LoggedEpisodes",
     "Run",
     "__version__",
+    "ascent",
     "distortion",
+    "episodes",
+    "evaluate",
+    "evaluation",
     "exact",
     "gradient",
     "load",
     "mdp",
+    "offp_sf",
+    "onp_sf",
     "plot_distortions",
     "policy",
     "risk",
+    "score_ascent",
     "theory",
+    "train",
 ]
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from riskgrad.errors import DamagedFileError
-from riskgrad.run import checkpoint
+from riskgrad.run import checkpoint, container
 
 
 def write(folder, iteration):
@@ -10,10 +10,8 @@ def write(folder, iteration):
 
 
 def slot_of(folder, iteration):
-    for name in checkpoint.SLOTS:
-        if checkpoint._iteration_of(folder / name) == iteration:
-            return folder / name
-    raise AssertionError(f"no checkpoint of iteration {iteration}")
+    slots = [folder / name for name in checkpoint.SLOTS if (folder / name).exists()]
+    return next(slot for slot in slots if container.read(slot)[1]["iteration"] == iteration)
 
 
 def test_no_checkpoint_is_none(tmp_path):

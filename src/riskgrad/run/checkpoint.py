@@ -15,6 +15,7 @@ from riskgrad.errors import DamagedFileError
 from riskgrad.run import container
 
 SLOTS = ("checkpoint-a.rg", "checkpoint-b.rg")
+TURN = "turn"
 
 
 @dataclass(frozen=True)
@@ -39,13 +40,13 @@ def save(folder: Path, iteration: int, arrays: Mapping[str, NDArray[Any]], facts
 
     Args:
         folder: the run's folder; made if it is not there.
-        iteration: iterations done, k; grows from one checkpoint to the next.
+        iteration: iterations done, k.
         arrays: parameters and memories by name.
         facts: counters and settings, what JSON can hold.
     """
     slots = [folder / name for name in SLOTS]
-    target = min(slots, key=_iteration_of)
-    container.write(target, arrays, {**facts, "iteration": iteration})
+    turns = [_turn_of(slot) for slot in slots]
+    container.write(slots[turns.index(min(turns))], arrays, {**facts, "iteration": iteration, TURN: max(turns) + 1})
 
 
 def latest(folder: Path) -> Checkpoint | None:
@@ -55,7 +56,7 @@ def latest(folder: Path) -> Checkpoint | None:
         if damage:
             raise DamagedFileError("; ".join(damage) + "; no whole checkpoint is left")
         return None
-    best = max(whole, key=lambda checkpoint: checkpoint.iteration)
+    best = max(whole, key=lambda checkpoint: checkpoint.facts[TURN])
     if not damage:
         return best
     note = f"{'; '.join(damage)}; the checkpoint of iteration {best.iteration} is used instead"
@@ -76,11 +77,11 @@ def _read_slots(folder: Path) -> tuple[list[Checkpoint], list[str]]:
     return whole, damage
 
 
-def _iteration_of(path: Path) -> int:
-    """Give the iteration of a slot, -1 for an empty or damaged one, which is written over first."""
+def _turn_of(path: Path) -> int:
+    """Tell when a slot was written, counting from 0; -1 for an empty or damaged one, which is written over first."""
     if not path.exists():
         return -1
     try:
-        return int(container.read(path)[1]["iteration"])
+        return int(container.read(path)[1][TURN])
     except DamagedFileError:
         return -1

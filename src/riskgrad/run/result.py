@@ -121,7 +121,7 @@ def from_facts(arrays: container.Arrays, facts: container.Facts, policy: Policy 
 
 def policy_facts(policy: Policy) -> dict[str, Any]:
     """Describe a policy; with its numbers, if they are all there is to it."""
-    facts: dict[str, Any] = {"kind": type(policy).__name__, "text": _text(policy)}
+    facts: dict[str, Any] = {"kind": type(policy).__name__, "text": describe(policy)}
     if isinstance(policy, TabularGibbs):
         facts |= {"n_states": policy.n_states, "n_actions": policy.n_actions}
     return facts
@@ -134,7 +134,7 @@ def policy_from_facts(facts: dict[str, Any]) -> Policy | None:
     return None
 
 
-def _text(thing: object) -> str:
-    """Describe a thing without the address that a bare object prints, which differs from process to process."""
-    words = repr(thing)
+def describe(thing: object) -> str:
+    """Describe a thing in words, without the address that a bare object prints and that differs between processes."""
+    words = str(thing)
     return type(thing).__name__ if " at 0x" in words else words

@@ -1,0 +1,164 @@
+"""`rg.train`: from an environment and a risk measure to a trained policy, with defaults that need no tuning.
+
+What it picks: a finite model gives the compiled sampler and a softmax over a table; `algorithm="auto"` is the score
+algorithm where the measure has an influence, and OffP-SF, which needs estimates only, where it has none. On the way to
+the named measure it follows a path from the mean and adds an entropy bonus that fades (see `riskgrad.algorithms`); the
+run says so in its notes. With `schedule="paper"` there is no path, no bonus and one step per batch.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Literal, Unpack
+
+from numpy.typing import ArrayLike
+
+from riskgrad.algorithms import PRACTICAL, offp_sf, onp_sf, score_ascent
+from riskgrad.algorithms.loop import Keeping
+from riskgrad.algorithms.problem import held_out_size, looks, whole
+from riskgrad.algorithms.schedule import ScheduleName, default_numbers
+from riskgrad.ascent import Ascent
+from riskgrad.episodes.base import Source
+from riskgrad.episodes.resolve import Environment, resolve_source
+from riskgrad.errors import InputError, UnknownNameError
+from riskgrad.mdp import FiniteMDP
+from riskgrad.policy import Policy, TabularGibbs
+from riskgrad.risk import RiskMeasure, parse
+from riskgrad.run import Run
+from riskgrad.run.result import describe
+
+ALGORITHMS: Final[Mapping[str, Callable[..., Run]]] = {"onp_sf": onp_sf, "offp_sf": offp_sf, "score": score_ascent}
+
+
+def train(
+    env: Environment,
+    risk: str | RiskMeasure,
+    *,
+    algorithm: str = "auto",
+    iterations: int | None = None,
+    max_episodes: int | None = None,
+    policy: Policy | None = None,
+    horizon: int | None = None,
+    discount: float | None = None,
+    env_options: Mapping[str, Any] | None = None,
+    threads: int | None = None,
+    schedule: ScheduleName = "practical",
+    step_size: float | Ascent | None = None,
+    smoothing: float | None = None,
+    directions: int | None = None,
+    episodes: int | None = None,
+    steps_per_batch: int | None = None,
+    risk_path: float | Literal["auto"] | None = "auto",
+    entropy: float | None = None,
+    seed: int = 0,
+    theta: ArrayLike | None = None,
+    held_out: int | None = None,
+    **keeping: Unpack[Keeping],
+) -> Run:
+    """Train a policy on the risk of its return.
+
+    Args:
+        env: a Gymnasium id, a class or factory, an environment, a finite model, or a source of episodes.
+        risk: a risk measure, or a string such as "cvar:0.1".
+        algorithm: "auto", "onp_sf", "offp_sf" or "score".
+        iterations: the budget in iterations; 200 if neither budget is given.
+        max_episodes: the budget in episodes instead, held-out ones included; never exceeded.
+        policy: what is trained; a softmax over a table for a finite model.
+        horizon: largest number of steps of an episode, for a Gymnasium environment; by default its own limit.
+        discount: gamma in (0, 1], for a Gymnasium environment; 1 by default.
+        env_options: options for `gymnasium.make`, the class or the factory.
+        threads: for sampling a finite model; the result does not depend on it.
+        schedule: "practical", or "paper" for the schedule of the main theorem.
+        step_size: a number is a constant step; or an ascent, such as `Adam(0.1)`.
+        smoothing: mu in (0, 1], of the two SF algorithms.
+        directions: n, of the two SF algorithms.
+        episodes: m, of each estimate or batch.
+        steps_per_batch: most ascent steps on one batch, of `offp_sf` and `score`.
+        risk_path: the part of the run over which the measure goes from the mean to the named one; None for no path.
+        entropy: the bonus at the start, in standard deviations of the return.
+        seed: the run's seed.
+        theta: where to start [d]; zeros by default.
+        held_out: episodes of each look at an iterate; None for a tenth of the training, 0 takes the last iterate.
+        keeping: `folder`, `resume`, `callback`, `checkpoint_seconds`; see `riskgrad.algorithms.loop.Keeping`.
+
+    Returns:
+        the run: the policy, its parameters, the history and the exact cost in episodes.
+    """
+    measure = parse(risk)
+    name = _algorithm(algorithm, measure)
+    source = resolve_source(env, horizon, discount, env_options=env_options, threads=threads)
+    trained = policy or _policy(source)
+    plain = schedule == "paper"
+    options: dict[str, Any] = {"step_size": step_size, "episodes": episodes, "schedule": schedule, "held_out": held_out}
+    options["entropy"] = (0.0 if plain else PRACTICAL.entropy) if entropy is None else entropy
+    options["risk_path"] = _path(measure, plain) if risk_path == "auto" else risk_path
+    options |= _own(name, plain, smoothing=smoothing, directions=directions, steps_per_batch=steps_per_batch)
+    options["iterations"] = _iterations(name, trained, options, iterations, max_episodes)
+    keeping["about"] = {
+        "env": describe(env),
+        "horizon": horizon,
+        "discount": discount,
+        "env_options": None if env_options is None else dict(env_options),
+        **keeping.get("about", {}),
+    }
+    return ALGORITHMS[name](source, trained, measure, seed=seed, theta=theta, **options, **keeping)
+
+
+def _algorithm(name: str, risk: RiskMeasure) -> str:
+    plain = str(name).lower().replace("-", "_")
+    if plain == "auto":
+        return "offp_sf" if type(risk).influence is RiskMeasure.influence else "score"
+    if plain not in ALGORITHMS:
+        raise UnknownNameError("algorithm", name, ["auto", *ALGORITHMS])
+    return plain
+
+
+def _path(risk: RiskMeasure, plain: bool) -> float | None:
+    return None if plain or risk.attitude == "neutral" else PRACTICAL.risk_path
+
+
+def _own(name: str, plain: bool, **given: float | None) -> dict[str, Any]:
+    """Keep the options that an algorithm has; refuse those it has not."""
+    known = set(inspect.signature(ALGORITHMS[name]).parameters)
+    for option, value in given.items():
+        if option not in known and value is not None:
+            raise InputError(option, f"not be given for the algorithm {name}, which has none", value)
+    if "steps_per_batch" in known and given["steps_per_batch"] is None:
+        given["steps_per_batch"] = 1 if plain else PRACTICAL.steps_per_batch
+    return {option: value for option, value in given.items() if option in known}
+
+
+def _iterations(
+    name: str, policy: Policy, options: Mapping[str, Any], iterations: int | None, max_episodes: int | None
+) -> int:
+    """Settle the number of iterations, from a budget in episodes if that is what was given."""
+    if max_episodes is None:
+        return PRACTICAL.iterations if iterations is None else iterations
+    if iterations is not None:
+        raise InputError("iterations and max_episodes", "not both be given", (iterations, max_episodes))
+    if options["schedule"] == "paper":
+        raise InputError("max_episodes", "not be given with the paper's schedule", max_episodes, "give iterations=")
+    budget = whole("max_episodes", max_episodes)
+    default = default_numbers(policy.dim, off_policy=name != "onp_sf")
+    m = options["episodes"] or default.episodes
+    cost = m
+    if name == "onp_sf":
+        cost = 2 * (options["directions"] or default.directions) * m + (m if options["entropy"] > 0.0 else 0)
+
+    def total(count: int) -> int:
+        return count * cost + (len(looks(count)) + 1) * held_out_size(options["held_out"], count, cost)
+
+    count = budget // cost
+    while count >= 1 and total(count) > budget:
+        count = min(count - 1, int(count * budget / total(count)))
+    if count < 1:
+        raise InputError(
+            "max_episodes", f"allow one iteration with its held-out looks, {total(1)} episodes", max_episodes
+        )
+    return count
+
+
+def _policy(source: Source) -> Policy:
+    mdp = getattr(source, "mdp", None)
+    if isinstance(mdp, FiniteMDP):
+        return TabularGibbs(mdp.n_states, mdp.n_actions)
+    raise InputError("policy", "be given for a source that is not a finite model", None)

@@ -1,0 +1,264 @@
+"""What every algorithm shares around its iteration: the record, checkpoints, held-out looks, theta_R, polite stopping.
+
+An algorithm is a function from (k, theta_k, memory) to the next theta and memory. Everything it draws is keyed by the
+seed and k, so the loop can stop after any iteration and go on later, to the bit.
+
+- theta_R of the paper (R uniform on theta_0 .. theta_{N-1}) is kept by a reservoir of one: theta_k replaces it with
+  probability 1 / (k + 1), so that an interrupted run has one as well.
+- The best iterate is chosen by held-out episodes at up to 11 iterates, the first and the last among them. They are
+  never those used for a step, and they count in the cost.
+"""
+
+import hashlib
+import json
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypedDict
+
+import numpy as np
+
+from riskgrad.ascent import Memory
+from riskgrad.errors import InputError
+from riskgrad.policy import Policy
+from riskgrad.random import Purpose, Stream
+from riskgrad.run import Run
+from riskgrad.run.record import Line, plain
+from riskgrad.run.result import from_facts
+from riskgrad.run.signals import StopRequest
+from riskgrad.run.store import Store, opened
+from riskgrad.types import FloatArray
+
+CHECKPOINT_SECONDS = 5.0
+
+Callback = Callable[[Line, FloatArray], bool | None]
+
+
+class Keeping(TypedDict, total=False):
+    """What every algorithm takes besides its own arguments.
+
+    Attributes:
+        folder: keep the record and checkpoints of a new run there.
+        resume: the same, but go on with the run that the folder holds, if it does.
+        callback: called after each iteration with its line and the new theta; stops the run by returning True.
+        checkpoint_seconds: least time between two checkpoints; 0 makes one after every iteration.
+        about: more to keep with the settings, by name; what JSON can hold.
+    """
+
+    folder: str | Path | None
+    resume: str | Path | None
+    callback: Callback | None
+    checkpoint_seconds: float
+    about: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """What one iteration gives.
+
+    Attributes:
+        theta: theta_{k+1} [d].
+        memory: what the ascent remembers.
+        line: what to record: risk, mean, gradient_norm, gradient_error, ess, events.
+        episodes: how many episodes were sampled.
+    """
+
+    theta: FloatArray
+    memory: Memory
+    line: Mapping[str, Any]
+    episodes: int
+
+
+@dataclass(frozen=True)
+class Judge:
+    """How iterates are compared, by episodes that no step has used.
+
+    Attributes:
+        value: theta [d] -> estimate of the risk; not finite where the episodes cannot tell, and then not chosen.
+        first: episodes sampled by the first look.
+        later: episodes sampled by each later look.
+    """
+
+    value: Callable[[FloatArray], float]
+    first: int
+    later: int
+
+
+@dataclass(frozen=True)
+class Course:
+    """A whole run of an algorithm, before it begins.
+
+    Attributes:
+        iterate: (k, theta_k, memory) -> what follows.
+        judge: how iterates are compared; None takes the last one.
+        looks: the iterations k at which theta_k is judged.
+        theta: theta_0 [d].
+        memory: what the ascent remembers at the beginning.
+        iterations: N.
+        seed: the run's seed.
+        policy: what theta is for.
+        settings: everything above by name, as JSON can hold it.
+        notes: what a reader of the result must know.
+    """
+
+    iterate: Callable[[int, FloatArray, Memory], Iteration]
+    judge: Judge | None
+    looks: frozenset[int]
+    theta: FloatArray
+    memory: Memory
+    iterations: int
+    seed: int
+    policy: Policy
+    settings: dict[str, Any]
+    notes: tuple[str, ...]
+
+
+@dataclass
+class _State:
+    """Where a run is; what a checkpoint holds."""
+
+    theta: FloatArray
+    memory: Memory
+    random_theta: FloatArray
+    best_theta: FloatArray
+    best_value: float | None = None
+    iteration: int = 0
+    episodes: int = 0
+    held_out_episodes: int = 0
+    finished: bool = False
+    notes: list[str] = field(default_factory=list[str])
+    history: list[Line] = field(default_factory=list[Line])
+
+    def arrays(self) -> dict[str, FloatArray]:
+        memory = {f"memory.{name}": array for name, array in self.memory.items()}
+        return {"theta": self.best_theta, "random_theta": self.random_theta, "last_theta": self.theta, **memory}
+
+    def facts(self, settings: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "episodes": self.episodes,
+            "held_out_episodes": self.held_out_episodes,
+            "held_out_risk": self.best_value,
+            "finished": self.finished,
+            "notes": self.notes,
+            "settings": settings,
+        }
+
+
+def follow(
+    course: Course,
+    *,
+    folder: str | Path | None = None,
+    resume: str | Path | None = None,
+    callback: Callback | None = None,
+    checkpoint_seconds: float = CHECKPOINT_SECONDS,
+    about: Mapping[str, Any] | None = None,
+) -> Run:
+    """Run an algorithm from where it is to its end, or to where it is stopped.
+
+    Args:
+        course: the run.
+        folder: keep the record and checkpoints of a new run there.
+        resume: the same, but go on with the run that the folder holds, if it does.
+        callback: called after each iteration with its line and the new theta; stops the run by returning True.
+        checkpoint_seconds: least time between two checkpoints.
+        about: more to keep with the settings, by name.
+
+    Returns:
+        the run so far.
+    """
+    settings = _json({**course.settings, **(about or {})})
+    with opened(folder, resume, settings) as store, StopRequest() as stop:
+        state = _restored(course, store)
+        saved, saved_at = (state.iteration if state.iteration else None), time.monotonic()
+        while state.iteration < course.iterations and not stop.name:
+            began = time.monotonic()
+            line = _advance(course, state)
+            now = time.monotonic()
+            if store is not None:
+                store.write(line, now - began)
+            if store is not None and now - saved_at >= checkpoint_seconds:
+                store.checkpoint(state.iteration, state.arrays(), state.facts(settings))
+                saved, saved_at = state.iteration, now
+            if callback is not None and callback(line, state.theta) is True:
+                break
+        ended = _finish(course, state)
+        if store is not None and (ended or saved != state.iteration):
+            store.checkpoint(state.iteration, state.arrays(), state.facts(settings))
+    return from_facts(state.arrays(), {**state.facts(settings), "history": state.history}, course.policy)
+
+
+def digest(theta: FloatArray) -> str:
+    """Name a vector of parameters by its bits."""
+    return hashlib.sha256(np.ascontiguousarray(theta).tobytes()).hexdigest()[:16]
+
+
+def _json(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the settings as they are read back from a file."""
+    try:
+        return json.loads(json.dumps(dict(settings), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise InputError("about", "hold what JSON can hold", str(error)) from error
+
+
+def _restored(course: Course, store: Store | None) -> _State:
+    if store is None or store.found is None:
+        return _State(course.theta, course.memory, course.theta, course.theta, notes=list(course.notes))
+    arrays, facts = store.found.arrays, store.found.facts
+    memory = {name.removeprefix("memory."): array for name, array in arrays.items() if name.startswith("memory.")}
+    return _State(
+        theta=arrays["last_theta"],
+        memory=memory,
+        random_theta=arrays["random_theta"],
+        best_theta=arrays["theta"],
+        best_value=facts["held_out_risk"],
+        iteration=store.found.iteration,
+        episodes=facts["episodes"],
+        held_out_episodes=facts["held_out_episodes"],
+        finished=facts["finished"],
+        notes=[*facts["notes"], *([store.found.note] if store.found.note else [])],
+        history=store.history,
+    )
+
+
+def _advance(course: Course, state: _State) -> Line:
+    """Do iteration k: judge theta_k, keep it as theta_R by chance, and step to theta_{k+1}."""
+    k = state.iteration
+    held_out = _look(course, state) if k in course.looks else None
+    if Stream(course.seed, Purpose.RESERVOIR, k).generator().random() < 1.0 / (k + 1):
+        state.random_theta = state.theta
+    step = course.iterate(k, state.theta, state.memory)
+    state.theta, state.memory = step.theta, step.memory
+    state.episodes += step.episodes
+    state.iteration = k + 1
+    line = plain({"iteration": k, **step.line, "held_out": held_out, "episodes": state.episodes})
+    state.history.append(line)
+    return line
+
+
+def _look(course: Course, state: _State) -> float | None:
+    """Judge the current theta by held-out episodes and keep it if it is the best so far."""
+    if course.judge is None:
+        return None
+    cost = course.judge.later if state.held_out_episodes else course.judge.first
+    value = course.judge.value(state.theta)
+    state.episodes += cost
+    state.held_out_episodes += cost
+    if not math.isfinite(value):
+        return None
+    # at equal value the later one, which has had more steps
+    if state.best_value is None or value >= state.best_value:
+        state.best_theta, state.best_value = state.theta, value
+    return value
+
+
+def _finish(course: Course, state: _State) -> bool:
+    """Judge the last iterate if all iterations are done; tell whether that was done now."""
+    ended = state.iteration == course.iterations and not state.finished
+    if ended:
+        _look(course, state)
+        state.finished = True
+    if course.judge is None:
+        state.best_theta = state.theta
+    return ended

@@ -1,0 +1,55 @@
+"""The practical defaults, all in one place: what is used where the user does not say.
+
+They do not depend on the scale of rewards. `rg.train` uses all of them; `rg.onp_sf`, `rg.offp_sf` and
+`rg.score_ascent` take from here only the numbers they cannot do without, and leave what the paper's algorithms do not
+have (a path, an entropy bonus, several steps per batch) off unless asked.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Practical:
+    """One setting for all problems.
+
+    Attributes:
+        iterations: N where no budget is given.
+        step_size: of Adam.
+        on_policy_smoothing: mu of OnP-SF; its noise grows as mu falls.
+        off_policy_smoothing: mu of OffP-SF; + and - share the batch, so that a small mu costs no noise.
+        on_policy_directions: n of OnP-SF, at most d.
+        off_policy_directions: n of OffP-SF, at most d: a full finite difference for few parameters.
+        on_policy_episodes: m of OnP-SF, for each perturbed policy.
+        batch_episodes: m of OffP-SF and of the score algorithm.
+        orthogonal: whether the directions of a block are orthogonal.
+        risk_path: the part of the run over which the measure goes from neutral to the named one.
+        entropy: the bonus at the start of the run, as a part of the return's standard deviation.
+        steps_per_batch: most ascent steps on one batch of the current policy.
+        ess_floor: a batch is used again while its effective sample size is above this part of m.
+        fixed_ess_floor: the same for a batch of another policy, which cannot be drawn afresh from the current one.
+        looks: how often iterates are judged by held-out episodes, besides the first.
+        held_out_share: episodes for that, as a part of those for training.
+        least_held_out: but no fewer than this for each look.
+    """
+
+    iterations: int = 200
+    step_size: float = 0.1
+    on_policy_smoothing: float = 0.3
+    off_policy_smoothing: float = 0.05
+    on_policy_directions: int = 16
+    off_policy_directions: int = 128
+    on_policy_episodes: int = 100
+    batch_episodes: int = 400
+    orthogonal: bool = True
+    risk_path: float = 0.25
+    entropy: float = 0.1
+    steps_per_batch: int = 4
+    ess_floor: float = 0.7
+    fixed_ess_floor: float = 0.1
+    looks: int = 10
+    held_out_share: float = 0.1
+    least_held_out: int = 100
+
+
+PRACTICAL: Final = Practical()
