@@ -56,6 +56,7 @@ def mean_variance_smoothness(price: float, problem: Constants, estimator: Estima
         slope=(half + price * square) * score,
         curvature=(half + price * square) * problem.curvature_deviation + 2.0 * price * square * score * score,
         span=mean.span + price * square,
+        fewest_episodes=2 if price else 1,
     )
 
 
@@ -77,4 +78,5 @@ def _literal(price: float, problem: Constants, mean: Smoothness, ratio: float) -
         slope=mean.slope + 3.0 * price * reach * reach * steps * score,
         curvature=mean.curvature + price * reach * reach * steps * (3.0 * problem.M_h + 5.0 * steps * score * score),
         span=mean.span + price * reach * reach,
+        fewest_episodes=3 if price else 1,
     )

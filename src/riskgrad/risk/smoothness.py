@@ -104,6 +104,7 @@ class Smoothness:
         slope: L_rho, the Lipschitz constant of the measure in the parameters (`as:lip`).
         curvature: L_rho', the Lipschitz constant of its gradient (`as:smooth`).
         span: largest minus smallest possible value, a bound on rho* - rho(theta_0).
+        fewest_episodes: the smallest m for which the bound on the error holds.
     """
 
     error: float
@@ -111,6 +112,7 @@ class Smoothness:
     slope: float
     curvature: float
     span: float
+    fewest_episodes: int = 1
 
     @property
     def C_1(self) -> float:  # noqa: N802 - the paper's symbol
@@ -138,6 +140,7 @@ def mixed(first: Smoothness, second: Smoothness, weight: float) -> Smoothness:
         slope=product(rest, first.slope) + product(weight, second.slope),
         curvature=product(rest, first.curvature) + product(weight, second.curvature),
         span=product(rest, first.span) + product(weight, second.span),
+        fewest_episodes=max(first.fewest_episodes, second.fewest_episodes),
     )
 
 

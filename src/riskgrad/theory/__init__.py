@@ -1,6 +1,29 @@
-"""What the theory says: the schedule of the main theorem."""
+"""What the theory says: the constants of a problem, bounds on what a run achieves, its schedule and its price."""
 
+from riskgrad.risk.smoothness import Constants as Constants
+from riskgrad.risk.smoothness import Smoothness as Smoothness
+from riskgrad.theory._constants import constants as constants
 from riskgrad.theory._schedule import Schedule as Schedule
 from riskgrad.theory._schedule import schedule as schedule
+from riskgrad.theory.bounds import Guarantee as Guarantee
+from riskgrad.theory.bounds import bound as bound
+from riskgrad.theory.bounds import guarantee as guarantee
+from riskgrad.theory.bounds import iterations_for as iterations_for
+from riskgrad.theory.bounds import thrifty_schedule as thrifty_schedule
+from riskgrad.theory.gradient_bounds import GradientBounds as GradientBounds
+from riskgrad.theory.gradient_bounds import gradient_bounds as gradient_bounds
 
-__all__ = ["Schedule", "schedule"]
+__all__ = [
+    "Constants",
+    "GradientBounds",
+    "Guarantee",
+    "Schedule",
+    "Smoothness",
+    "bound",
+    "constants",
+    "gradient_bounds",
+    "guarantee",
+    "iterations_for",
+    "schedule",
+    "thrifty_schedule",
+]

@@ -1,0 +1,205 @@
+"""The main theorem as numbers: how small the gradient of the risk is after N iterations, and what that costs.
+
+Literal (`pr:non_asym_sf`; at the schedule it is `tm:sf`, and with a measure's constants one of the four corollaries):
+
+    E||grad rho(theta_R)||^2 <= 2 (rho* - rho(theta_0)) / (N alpha) + L' alpha S + E,
+
+S and E the bounds of `lm:var_SF` and `lm:bias_SF`. The sharp version has the squared bias of the smoothed gradient for
+E: given theta_k, the step of `eq:sf_1` needs E<grad rho, grad rho - estimate> only, in which the zero-mean parts of the
+error vanish, so that their variance is paid once, through S, and multiplied by the small alpha.
+
+It follows that `n = 1, m = sqrt(N)` has the rate 1 / sqrt(N) of the theorem for any estimator whose bias is O(1 / m):
+`thrifty_schedule`, 2 N^(3/2) episodes for a run of OnP-SF instead of 2 N^(5/2).
+
+The trivial bound is L_rho^2, since the gradient is never longer than L_rho; a guarantee above it says nothing. Do not
+derive stopping rules from these numbers: they hold for every model with the same constants, the worst one included.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+from riskgrad.errors import InputError
+from riskgrad.risk import Constants, RiskMeasure, Smoothness, parse
+from riskgrad.risk.smoothness import product
+from riskgrad.theory._schedule import Schedule, schedule
+from riskgrad.theory.gradient_bounds import GradientBounds, gradient_bounds
+
+MOST_ITERATIONS = 1 << 900
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guarantee:
+    """A bound on E||grad rho(theta_R)||^2, R uniform on the iterates, with its parts.
+
+    The expectation is over R, the episodes and the directions.
+
+    Attributes:
+        plan: the schedule that it is for.
+        measure: C_1, B, L_rho and L_rho' of the risk measure.
+        gradient: bounds on one smoothed gradient.
+        start: 2 gap / (N alpha), what is left of where the run began.
+        step: L_rho' alpha times the second moment, the price of a finite step.
+        error: the error of the gradient, or (sharp) its squared bias.
+        episodes: episodes that the whole run samples.
+    """
+
+    plan: Schedule
+    measure: Smoothness
+    gradient: GradientBounds
+    start: float
+    step: float
+    error: float
+    episodes: int
+
+    @property
+    def total(self) -> float:
+        """The bound on E||grad rho(theta_R)||^2."""
+        return self.start + self.step + self.error
+
+    @property
+    def trivial(self) -> float:
+        """L_rho^2, which bounds the squared gradient everywhere."""
+        return self.measure.slope * self.measure.slope
+
+    @property
+    def informative(self) -> bool:
+        """Whether the guarantee says more than the trivial bound."""
+        return self.total < self.trivial
+
+
+def guarantee(
+    risk: str | RiskMeasure,
+    constants: Constants,
+    *,
+    iterations: int | None = None,
+    plan: Schedule | None = None,
+    off_policy: bool = False,
+    literal: bool = False,
+    gap: float | None = None,
+    common_random_numbers: bool = True,
+) -> Guarantee:
+    """Bound E||grad rho(theta_R)||^2 after a run, with every part of the bound.
+
+    Args:
+        risk: the measure, or its string.
+        constants: from `riskgrad.theory.constants`.
+        iterations: N, at the schedule of `tm:sf` (literally with n = sqrt(N), else rounded up).
+        plan: any other schedule instead.
+        off_policy: OffP-SF with a fresh batch in each iteration; one batch for the whole run has no guarantee.
+        literal: the paper's constants and proposition instead of the sharp ones.
+        gap: rho* - rho(theta_0) where it is known; by default the most that it can be.
+        common_random_numbers: whether the two policies of a pair share their random numbers.
+    """
+    chosen = _chosen(iterations, plan)
+    at_schedule = literal and plan is None
+    measure = parse(risk).smoothness(constants.at(chosen.smoothing), off_policy=off_policy, literal=literal)
+    if chosen.episodes < measure.fewest_episodes:
+        raise InputError("episodes", f"be at least {measure.fewest_episodes} for this measure", chosen.episodes)
+    gradient = gradient_bounds(
+        measure,
+        dim=constants.dim,
+        smoothing=chosen.smoothing,
+        directions=math.sqrt(chosen.iterations) if at_schedule else chosen.directions,
+        episodes=chosen.episodes,
+        off_policy=off_policy,
+        literal=literal,
+        common_random_numbers=common_random_numbers,
+    )
+    return Guarantee(
+        plan=chosen,
+        measure=measure,
+        gradient=gradient,
+        start=2.0 * _checked_gap(gap, measure) / (chosen.iterations * chosen.step_size),
+        step=product(measure.curvature, chosen.step_size, gradient.second_moment),
+        error=gradient.error if literal else gradient.bias * gradient.bias,
+        episodes=chosen.offp_sf_episodes if off_policy else chosen.onp_sf_episodes,
+    )
+
+
+def bound(
+    risk: str | RiskMeasure,
+    constants: Constants,
+    *,
+    iterations: int | None = None,
+    plan: Schedule | None = None,
+    off_policy: bool = False,
+    literal: bool = False,
+    gap: float | None = None,
+) -> float:
+    """Bound E||grad rho(theta_R)||^2 after a run: the total of `guarantee`, which explains the arguments."""
+    return guarantee(
+        risk, constants, iterations=iterations, plan=plan, off_policy=off_policy, literal=literal, gap=gap
+    ).total
+
+
+def iterations_for(
+    eps: float,
+    risk: str | RiskMeasure,
+    constants: Constants,
+    *,
+    off_policy: bool = False,
+    literal: bool = False,
+    gap: float | None = None,
+) -> int:
+    """Give a number of iterations N that makes theta_R an eps-stationary point (`def:esolution`).
+
+    It is the smallest such N wherever the bound falls with N, as it does for all but the first few. What it costs in
+    episodes: `guarantee(..., iterations=N).episodes`.
+
+    Args:
+        eps: the largest E||grad rho(theta_R)||^2 that will do.
+        risk: the measure, or its string.
+        constants: from `riskgrad.theory.constants`.
+        off_policy: as for `guarantee`.
+        literal: as for `guarantee`.
+        gap: as for `guarantee`.
+    """
+    if not 0.0 < eps < math.inf:
+        raise InputError("eps", "be positive and finite", eps)
+    measure = parse(risk)
+
+    def enough(iterations: int) -> bool:
+        return bound(measure, constants, iterations=iterations, off_policy=off_policy, literal=literal, gap=gap) <= eps
+
+    fewest = measure.smoothness(constants, off_policy=off_policy, literal=literal).fewest_episodes
+    high = fewest
+    while not enough(high):
+        high *= 2
+        if high > MOST_ITERATIONS:
+            raise InputError("eps", "be within reach of some number of iterations", eps, "M_s or M_r is too large")
+    low = fewest - 1 if high == fewest else high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def thrifty_schedule(iterations: int, *, step_multiplier: float = 1.0, smoothing_multiplier: float = 1.0) -> Schedule:
+    """Give a schedule with one direction and m = sqrt(N) episodes, rounded up, at least 3.
+
+    The sharp bound falls like 1 / sqrt(N) on it, as on the schedule of `tm:sf`, for every estimator whose bias is
+    O(1 / m); OnP-SF then samples about 2 N^(3/2) episodes in all, and OffP-SF N^(3/2).
+
+    Args:
+        iterations: N.
+        step_multiplier: as for `schedule`.
+        smoothing_multiplier: as for `schedule`.
+    """
+    full = schedule(iterations, step_multiplier=step_multiplier, smoothing_multiplier=smoothing_multiplier)
+    return replace(full, directions=1, episodes=max(3, full.directions))
+
+
+def _chosen(iterations: int | None, plan: Schedule | None) -> Schedule:
+    if plan is None and iterations is not None:
+        return schedule(iterations)
+    if plan is not None and iterations is None:
+        return plan
+    raise InputError("iterations and plan", "be given one at a time", f"iterations={iterations}, plan={plan}")
+
+
+def _checked_gap(gap: float | None, measure: Smoothness) -> float:
+    if gap is None:
+        return measure.span
+    if not 0.0 <= gap < math.inf:
+        raise InputError("gap", "be rho* - rho(theta_0), not negative and finite", gap)
+    return float(gap)

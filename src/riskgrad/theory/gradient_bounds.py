@@ -1,0 +1,119 @@
+"""How far the smoothed gradient can be from the true one: the lemmas behind the main theorem, literal and sharp.
+
+Written with x the noise of the estimates, y the choice of directions and z the smoothing,
+
+    smoothed gradient - grad rho  =  x + y + z,
+
+the paper bounds E||x + y + z||^2 by 3 (E||x||^2 + E||y||^2 + ||z||^2). Sharp versions use that z is not random, that y
+depends on the directions alone and has mean zero, and that x has mean zero but for the bias of the estimates:
+
+    lm:bias_rho   ||z||:     mu d L' / 2         ->  mu L' d / (d + 1): grad rho_mu averages grad rho over the ball
+    lm:bias_SF_2  E||y||^2:  16 e^2 d^2 L^2 / n  ->  (d - 1) L^2 / n, attained by linear functions
+    lm:bias_SF_1  E||x||^2:  C_1 d^2 / (mu^2 m)  ->  d^2 / mu^2 (C_1 / (m n) + (1 - 1/n) beta^2 / d)
+                  where beta is what all directions have in common: on policy, where each has its own episodes, only
+                  the bias, at most B / m; off policy the error of the shared batch, at most sqrt(C_1 / m)
+    lm:bias_SF    E||x||^2 + 2 sqrt(b_x (E||y||^2 + ||z||^2)) + E||y||^2 + ||z||^2, b_x the part of E||x||^2 which the
+                  bias alone makes, 0 for unbiased estimates
+    lm:var_SF     3 d^2 C_1 / (2 mu^2 m) + 3 d^2 L^2 (the proof's constant; the statement's 3/4 is false, see
+                  docs/corrections.md, "Variance of the smoothed gradient")  ->  the same sum with
+                  L^2 (1 + (d - 1) / n) for E||y||^2 + ||z||^2
+
+Proofs are in docs/theory.md. Common random numbers may make the two estimates of a pair depend on each other in any
+way; without them the pair's share of the on-policy noise is halved.
+"""
+
+import math
+from dataclasses import dataclass
+
+from riskgrad.errors import InputError
+from riskgrad.risk import Smoothness
+from riskgrad.risk.smoothness import product
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradientBounds:
+    """Bounds on the parts of the error of one smoothed gradient.
+
+    Attributes:
+        smoothing_bias: on ||grad rho_mu - grad rho|| (`lm:bias_rho`).
+        direction_variance: on the second moment of the error from the choice of directions (`lm:bias_SF_2`).
+        noise: on the second moment of the error from estimating the risk (`lm:bias_SF_1`).
+        error: on the second moment of the whole error (`lm:bias_SF`).
+        second_moment: on that of the estimate itself (`lm:var_SF`).
+        bias: on ||E[estimate] - grad rho||; the paper has none, and its root of `error` stands for it.
+    """
+
+    smoothing_bias: float
+    direction_variance: float
+    noise: float
+    error: float
+    second_moment: float
+    bias: float
+
+
+def gradient_bounds(
+    measure: Smoothness,
+    *,
+    dim: int,
+    smoothing: float,
+    directions: float,
+    episodes: float,
+    off_policy: bool = False,
+    literal: bool = False,
+    common_random_numbers: bool = True,
+) -> GradientBounds:
+    """Bound the error of the smoothed gradient `eq:hat_nabla_hat_rho` at any parameter.
+
+    Args:
+        measure: C_1, B, L_rho and L_rho' of the risk measure.
+        dim: d, the number of parameters.
+        smoothing: mu, in (0, 1].
+        directions: n >= 1, independent on the sphere.
+        episodes: m, the episodes behind each estimate.
+        off_policy: whether one batch serves all directions.
+        literal: the paper's constants instead of the sharp ones.
+        common_random_numbers: on policy, whether the two estimates of a pair share their random numbers.
+    """
+    if not 0.0 < smoothing <= 1.0:
+        raise InputError("smoothing", "be in (0, 1]", smoothing)
+    for name, size in (("dim", dim), ("directions", directions), ("episodes", episodes)):
+        if not size >= 1:
+            raise InputError(name, "be at least 1", size)
+    if literal:
+        return _literal(measure, float(dim), smoothing, directions, episodes)
+    d, slope = float(dim), measure.slope
+    per_pair, bias = measure.error / episodes, min(measure.bias / episodes, math.sqrt(measure.error / episodes)) ** 2
+    common = per_pair if off_policy else bias
+    if not (common_random_numbers or off_policy):
+        per_pair = (per_pair + bias) / 2.0
+    rest = 1.0 - 1.0 / directions
+    scale = d / smoothing
+    noise = scale * scale * (per_pair / directions + product(rest, common) / d)
+    from_bias = scale * scale * product(bias, 1.0 / directions + rest / d)
+    smoothing_bias = smoothing * measure.curvature * d / (d + 1.0)
+    direction_variance = (d - 1.0) * slope * slope / directions
+    others = direction_variance + smoothing_bias * smoothing_bias
+    pure = slope * slope * (1.0 + (d - 1.0) / directions)
+    return GradientBounds(
+        smoothing_bias=smoothing_bias,
+        direction_variance=direction_variance,
+        noise=noise,
+        error=noise + 2.0 * math.sqrt(product(from_bias, others)) + others,
+        second_moment=noise + 2.0 * math.sqrt(product(from_bias, pure)) + pure,
+        bias=smoothing_bias + math.sqrt(d * bias) / smoothing,
+    )
+
+
+def _literal(measure: Smoothness, d: float, smoothing: float, directions: float, episodes: float) -> GradientBounds:
+    smoothing_bias = smoothing * d * measure.curvature / 2.0
+    direction_variance = 16.0 * math.e**2 * d * d * measure.slope * measure.slope / directions
+    noise = measure.error * d * d / (smoothing * smoothing * episodes)
+    error = 3.0 * (noise + direction_variance + smoothing_bias * smoothing_bias)
+    return GradientBounds(
+        smoothing_bias=smoothing_bias,
+        direction_variance=direction_variance,
+        noise=noise,
+        error=error,
+        second_moment=1.5 * noise + 3.0 * d * d * measure.slope * measure.slope,
+        bias=math.sqrt(error),
+    )
