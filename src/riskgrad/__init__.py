@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from riskgrad import policy as policy
     from riskgrad import risk as risk
     from riskgrad import theory as theory
+    from riskgrad import weights as weights
     from riskgrad._train import train as train
     from riskgrad.algorithms import offp_sf as offp_sf
     from riskgrad.algorithms import onp_sf as onp_sf
@@ -49,6 +50,7 @@ _HOMES = {
     "policy": "riskgrad.policy",
     "risk": "riskgrad.risk",
     "theory": "riskgrad.theory",
+    "weights": "riskgrad.weights",
     "DiscreteLaw": "riskgrad.types",
     "LoggedEpisodes": "riskgrad.episodes",
     "Run": "riskgrad.run",
@@ -83,6 +85,7 @@ __all__ = [
     "score_ascent",
     "theory",
     "train",
+    "weights",
 ]
 
 

@@ -1,14 +1,26 @@
 """The one door to numba: compiled kernels, cached on disk, free of the GIL, with their Python types kept.
 
-Importing this module imports numba (about half a second); only modules that hold kernels import it.
+Kernels let go of the GIL, so threads run them side by side: `in_blocks` cuts work into blocks which threads take as
+they become free. Importing this module imports numba (about half a second); only modules that hold kernels import it.
 """
 
+import os
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
+from numpy.typing import NDArray
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+Answer = TypeVar("Answer")
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+BLOCKS_PER_THREAD = 8  # so that threads end together though some blocks take longer
+PROBE = 64  # the part of the work that is done first, to see how long the rest takes
+WORTH_THREADS = 1.5e-3  # seconds of work from which threads pay for their start
 
 
 def kernel(function: Kernel) -> Kernel:
@@ -19,3 +31,48 @@ def kernel(function: Kernel) -> Kernel:
 def inlined(function: Kernel) -> Kernel:
     """Compile a small function that is pasted into the kernels which call it."""
     return cast("Kernel", numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function))
+
+
+def plain(array: NDArray[Any], dtype: type[Scalar]) -> NDArray[Scalar]:
+    """Give the array in the one layout that kernels are compiled for: contiguous, writable, of this type.
+
+    A frozen or strided array is copied: for numba it is another type, and would cost seconds of compilation.
+    """
+    return np.require(array, dtype=dtype, requirements=["C", "W"])
+
+
+def cores() -> int:
+    """Give the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_blocks(work: Callable[[int, int], Answer], size: int, threads: int) -> list[Answer]:
+    """Do work(begin, end) on blocks of 0:size and give the answers in order.
+
+    A small first block tells whether threads would pay. They live as long as the call, so that nothing is left behind
+    for a fork to trip over. How the blocks are cut must not matter to the work.
+
+    Args:
+        work: does one block; blocks must not depend on each other.
+        size: number of items.
+        threads: how many threads may work at once.
+    """
+    if threads == 1 or size < 2:
+        return [work(0, size)]
+    probe = -(-size // PROBE)
+    begin = time.perf_counter()
+    answers = [work(0, probe)]
+    if (time.perf_counter() - begin) * size / probe < WORTH_THREADS:
+        return [*answers, work(probe, size)]
+    step = -(-size // (threads * BLOCKS_PER_THREAD))
+    begins = range(probe, size, step)
+    with ThreadPoolExecutor(min(threads, len(begins))) as pool:
+        return [*answers, *pool.map(work, begins, [min(first + step, size) for first in begins])]
+
+
+def joined(function: Kernel) -> Kernel:
+    """Compile a function that takes other compiled functions, as part of the kernel that calls it.
+
+    It is not cached itself, since functions have no name that a later process would know; the calling kernel is.
+    """
+    return cast("Kernel", numba.njit(nogil=True, error_model="numpy")(function))

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from riskgrad.compiled import inlined, kernel
 from riskgrad.episodes._tables import ENDS, OutcomeTables
+from riskgrad.random import GOLDEN
 from riskgrad.types import FloatArray, IntArray
 
 PLACES = 5
 WORD = np.uint64(0xFFFFFFFF)
-STEP = np.uint64(0x9E3779B97F4A7C15)  # riskgrad.random.GOLDEN
+STEP = np.uint64(GOLDEN)
 FIRST_FACTOR = np.uint64(0xBF58476D1CE4E5B9)
 SECOND_FACTOR = np.uint64(0x94D049BB133111EB)
 ONE = np.uint64(1)
@@ -47,7 +48,7 @@ def _begin(key: np.uint64, episode: int, tables: OutcomeTables) -> tuple[np.uint
 
 
 @kernel
-def _step(  # noqa: PLR0917
+def _step(
     state: np.uint64,
     code: np.uint64,
     policy: np.uint64,
@@ -86,7 +87,7 @@ def _step(  # noqa: PLR0917
 
 
 @inlined
-def _advance(  # noqa: PLR0917
+def _advance(
     clock: np.uint64,
     until: np.uint64,
     states: Words,
@@ -135,7 +136,7 @@ def _advance(  # noqa: PLR0917
 
 
 @kernel
-def sample(  # noqa: PLR0917
+def sample(
     begin: int,
     end: int,
     episodes: int,
@@ -185,7 +186,7 @@ def sample(  # noqa: PLR0917
 
 
 @kernel
-def record(  # noqa: PLR0917
+def record(
     begin: int,
     end: int,
     key: np.uint64,

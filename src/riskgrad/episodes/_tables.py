@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from riskgrad.compiled import inlined, kernel
+from riskgrad.compiled import inlined, kernel, plain
 from riskgrad.mdp import FiniteMDP
 from riskgrad.types import FloatArray, IntArray
 
@@ -79,7 +79,8 @@ def outcome_tables(mdp: FiniteMDP) -> tuple[OutcomeTables, NDArray[np.uint64] | 
 
     codes = (mdp.next_states * stride).astype(np.uint32) | np.where(mdp.ends, np.uint32(ENDS), np.uint32(0))
     begins = np.concatenate([[0], np.cumsum(counts.ravel())])
-    _fill_rows(begins, firsts, mdp.probabilities, codes, mdp.rewards, accept, target, reward)
+    chances, rewards = plain(mdp.probabilities, np.float64), plain(mdp.rewards, np.float64)
+    _fill_rows(begins, firsts, chances, codes, rewards, accept, target, reward)
     _fill_rows(
         np.array([0, len(starts)]),
         np.array([slots, slots + len(starts)]),
@@ -108,7 +109,7 @@ def outcome_tables(mdp: FiniteMDP) -> tuple[OutcomeTables, NDArray[np.uint64] | 
 
 
 @kernel
-def _fill_rows(  # noqa: PLR0917
+def _fill_rows(
     begins: IntArray,
     firsts: IntArray,
     probabilities: FloatArray,
@@ -176,8 +177,8 @@ def _place(weights: FloatArray, thresholds: NDArray[np.uint64]) -> None:
 def _exponentials(exponents: FloatArray, scales: FloatArray) -> None:
     """Replace exponents in [-708, 0] by their exponentials, right to about 2^-52; scales is scratch of that size.
 
-    exp(x) = 2^k exp(r) with r = x - k log 2 in [-0.35, 0.35] and a polynomial for exp(r). Unlike a call of the C library
-    it runs several at a time, which halves the time of a call with few episodes.
+    exp(x) = 2^k exp(r) with r = x - k log 2 in [-0.35, 0.35] and a polynomial for exp(r). Unlike the C library's it
+    runs several at a time, which halves the time of thresholds: most of the work when a policy plays few episodes.
     """
     bits = scales.view(np.int64)
     for i in range(len(exponents)):

@@ -5,10 +5,10 @@
 Two scales, for two kinds of estimator. Self-normalised ones use only the proportions of the weights, so the largest is
 made 1 before the exponential and nothing overflows. The "unbiased" and "paper" ones need psi itself, whose mean is 1.
 
-The mean weight is a test of support: its expectation is 1 when the behaviour policy gives a chance to whatever the target
-does, and less by the mass that the target puts elsewhere. Episodes cannot show that mass, since they never went there; a
-mean weight many standard errors below 1 is the only trace that it leaves. Heavy tails leave the same trace: when the
-effective sample size is small, neither can be told.
+The mean weight is a test of support: its expectation is 1 when the behaviour policy gives a chance to whatever the
+target does, and less by the mass that the target puts elsewhere. Episodes cannot show that mass, since they never went
+there; a mean weight many standard errors below 1 is the only trace that it leaves. Heavy tails leave the same trace:
+when the effective sample size is small, the two cannot be told apart.
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Log importance ratios of recorded episodes: how much more likely a target policy makes what the behaviour policy did.
 
-    log psi_i = sum over the visits v of episode i of counts[v] * (log pi(a_v | o_v) - log b(a_v | o_v))     `eq:is_ratio`
+    log psi_i = sum over the visits v of episode i of counts[v] * (log pi(a_v | o_v) - log b(a_v | o_v))   `eq:is_ratio`
 
     P target policies   m episodes   V visits   U different pairs (observation, action)
 
@@ -8,8 +8,9 @@ What is decided here, and why:
 
 - Everything stays in logs: a product of 100 ratios leaves the range of doubles soon, its log never does.
 - The difference is taken visit by visit, so that a target equal to the behaviour policy gives exactly 0.
-- Where observations and actions are integers, a policy is asked once for each different pair, and the sum over visits is
-  compiled; its log-probabilities are held for 64 policies at a time, next to the result.
+- Where observations and actions are integers, a policy is asked once for each different pair; only the sum over visits
+  is done for each episode, and it is compiled. Log-probabilities are held for 64 policies at a time, so that they take
+  little memory next to the result.
 - The target gives an action no chance: the ratio is -inf, the weight 0, and nothing is wrong. The behaviour policy
   gave it no chance, though it happened: the ratio is +inf, and `Diagnostics` counts it. Both: -inf.
 """
@@ -17,9 +18,11 @@ What is decided here, and why:
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskgrad.compiled import cores, in_blocks, plain
 from riskgrad.errors import InputError
-from riskgrad.policy import Policy
-from riskgrad.policy.base import checked_thetas
+from riskgrad.policy import Policy, TabularGibbs
+from riskgrad.policy.base import checked_actions, checked_states, checked_thetas
+from riskgrad.policy.softmax import log_softmax
 from riskgrad.types import Episodes, FloatArray, IntArray
 from riskgrad.weights._kernels import add_up
 
@@ -45,15 +48,35 @@ def log_ratios(policy: Policy, thetas: ArrayLike, batch: Episodes) -> FloatArray
     step = max(1, min(POLICIES_TOGETHER, LARGEST_TEMPORARY // (max(1, len(observations)) * width)))
     for first in range(0, len(rows), step):
         part = slice(first, first + step)
-        table = np.ascontiguousarray(policy.log_prob(rows[part], observations, actions).T)
-        add_up(0, len(batch.values), batch.offsets, index, batch.counts, base, table, ratios[part])
+        table = plain(_log_prob(policy, rows[part], observations, actions).T, np.float64)
+        _add_up(batch, index, base, table, ratios[part])
     ratios[:, impossible] = np.where(ratios[:, impossible] > -np.inf, np.inf, -np.inf)
     return ratios
 
 
+def _log_prob(
+    policy: Policy, thetas: FloatArray, observations: NDArray[np.generic], actions: NDArray[np.generic]
+) -> FloatArray:
+    """Give log pi(a_u | o_u) [P, U]; each state of a tabular policy is normalised once, not once for each action."""
+    if not isinstance(policy, TabularGibbs):
+        return policy.log_prob(thetas, observations, actions)
+    states, _ = checked_states(observations, policy.n_states)
+    chosen = checked_actions(actions, len(states), policy.n_actions)
+    return log_softmax(thetas.reshape(-1, policy.n_states, policy.n_actions))[:, states, chosen]
+
+
+def _add_up(batch: Episodes, index: IntArray, base: FloatArray, table: FloatArray, ratios: FloatArray) -> None:
+    offsets, counts = plain(batch.offsets, np.int64), plain(batch.counts, np.int64)
+
+    def block(begin: int, end: int) -> None:
+        add_up(begin, end, offsets, index, counts, base, table, ratios)
+
+    in_blocks(block, len(batch.values), cores())
+
+
 def _checked_behaviour(batch: Episodes) -> tuple[FloatArray, IntArray]:
     """Give log b of each visit, 0 where b is 0, and the episodes in which that happened."""
-    base = batch.log_behaviour
+    base = plain(batch.log_behaviour, np.float64)
     if np.any(np.isnan(base)) or np.any(base == np.inf):
         bad = base[np.isnan(base) | (base == np.inf)]
         raise InputError("log_behaviour", "be the log of a probability or a density", float(bad[0]))
