@@ -15,8 +15,28 @@ def riskgrad(*words):
 def test_demo(tmp_path):
     done = riskgrad("demo", "--out", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
-    assert "worst 10%" in done.stdout
-    assert (tmp_path / "out" / "risk.svg").stat().st_size > 10_000
+    assert "it takes the valley (100%)" in done.stdout
+    assert "the commuter takes the pass (100% of the time)" in done.stdout
+    assert (tmp_path / "out" / "two-roads.svg").stat().st_size > 10_000
+
+
+def test_train_resume_and_evaluate(tmp_path):
+    folder = str(tmp_path / "run")
+    words = ("train", "two-roads", "--risk", "cvar:0.1", "--iterations", "30", "--out", folder)
+    done = riskgrad(*words)
+    assert done.returncode == 0, done.stderr
+    assert "cvar:0.1 by held-out episodes" in done.stdout
+    assert "note: over the first" in done.stdout, "what else was optimised on the way is said"
+    again = riskgrad(*words, "--resume", "--json")
+    assert again.returncode == 0, again.stderr
+    assert json.loads(again.stdout)["finished"] is True
+    table = riskgrad("evaluate", folder, "two-roads", "--episodes", "500", "--json")
+    assert table.returncode == 0, table.stderr
+    assert [row["risk"] for row in json.loads(table.stdout)["rows"]] == ["cvar:0.1", "mean"]
+
+
+def test_envs_lists_every_model():
+    assert {row["name"] for row in json.loads(riskgrad("envs", "--json").stdout)} >= {"two-roads", "inventory"}
 
 
 def test_risks_as_json():
@@ -25,7 +45,18 @@ def test_risks_as_json():
     assert all(row["attitude"] != "seeking" for row in rows)
 
 
-@pytest.mark.parametrize("words", [("demoo",), ("demo", "--seed", "-1", "--out", "x"), ("demo", "--out", "/proc/none")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("demoo",),
+        ("train", "two-roads", "--seed", "-1"),
+        ("train", "two-roads", "--risk", "cvr:0.1"),
+        ("train", "two-roads", "--resume"),
+        ("train", "no-such-environment"),
+        ("train", "two-roads", "--env-option", "x"),
+        ("evaluate", "no-such-run", "two-roads"),
+    ],
+)
 def test_mistakes_are_one_line_and_exit_2(words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = riskgrad(*words)

@@ -4,7 +4,7 @@ import pytest
 
 import riskgrad as rg
 from riskgrad.errors import InputError
-from riskgrad.report.demo import draw, risk_table, samples
+from riskgrad.report.demo import draw, risk_table, trained
 
 
 def test_plot_distortions(tmp_path):
@@ -33,9 +33,10 @@ def test_unknown_format(tmp_path):
         rg.plot_distortions(path=tmp_path / "figure.bmp")
 
 
-def test_demo_samples_have_one_mean_and_different_risk(tmp_path):
-    drawn = samples(seed=3)
-    rows = {name: (safe, skewed) for name, safe, skewed in risk_table(drawn)}
-    assert rows["mean"][0] == pytest.approx(rows["mean"][1], abs=1e-9)
-    assert rows["cvar:0.1"][0] > rows["cvar:0.1"][1] + 5
-    assert "safe" in draw(drawn, tmp_path / "risk.svg").read_text()
+def test_the_demonstration_tells_the_two_policies_apart(tmp_path):
+    outcomes = trained(seed=3)
+    rows = {name: (neutral, averse) for name, neutral, averse in risk_table(outcomes)}
+    assert rows["mean"][0] == pytest.approx(-22.8, abs=0.1)
+    assert rows["cvar:0.1"][1] == pytest.approx(-30.0, abs=0.2)
+    assert rows["cvar:0.1"][0] < -60
+    assert "averse (cvar:0.1)" in draw(outcomes, tmp_path / "two-roads.svg").read_text()

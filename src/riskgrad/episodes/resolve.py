@@ -9,6 +9,7 @@ from riskgrad.episodes.base import Source
 from riskgrad.episodes.tabular import TabularSource
 from riskgrad.errors import InputError
 from riskgrad.mdp import FiniteMDP, from_gymnasium
+from riskgrad.mdp.models import MODELS
 
 Environment = str | FiniteMDP | Source | gymnasium.Env[Any, Any] | Callable[..., Any]
 
@@ -35,6 +36,8 @@ def resolve_source(
     """
     made: Any = env
     options = dict(env_options or {})
+    if isinstance(made, str) and made in MODELS:
+        made = MODELS[made]
     if callable(made) and not isinstance(made, Source | FiniteMDP | gymnasium.Env):
         made, options = made(**options), {}
     if isinstance(made, str | gymnasium.Env):

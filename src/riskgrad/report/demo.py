@@ -1,80 +1,99 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # matplotlib is only partly typed
-"""Two samples of returns with one mean: what an average hides and a risk measure shows."""
+"""The demonstration: one model, two trainings, and what risk-sensitivity bought.
 
+A commuter drives over a pass (short, with a rare rockfall) or through a valley (long and safe). Trained on the mean,
+the policy takes the pass; trained on the mean of the worst tenth, it takes the valley. The model is finite, so that the
+law of the return of both policies, and hence their risk, is exact.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
 
-from riskgrad.distortion import DualPower, LowerTail
-from riskgrad.random import Purpose, Stream
-from riskgrad.report.style import AVERSE, COLOURS, NEUTRAL, figure, save
+from riskgrad._train import train
+from riskgrad.exact import return_law
+from riskgrad.mdp.models import two_roads
+from riskgrad.report.style import AVERSE, COLOURS, figure, save
 from riskgrad.risk import parse
-from riskgrad.types import FloatArray
+from riskgrad.run import Run
+from riskgrad.types import DiscreteLaw
 
-EPISODES = 20_000
-MEAN = 10.0
-MEASURES = ("mean", "cvar:0.1", "cvar:0.01", "dual-power:3", "exponential:5", "mean-variance:0.1", "cvar:0.1:seeking")
+RISKS = {"neutral": "mean", "averse": "cvar:0.1"}
+MEASURES = ("mean", "cvar:0.1", "cvar:0.01", "dual-power:3", "mean-variance:0.1")
+PALETTE = {"neutral": COLOURS[1], "averse": AVERSE}
+ITERATIONS = 150
 
 
 @dataclass(frozen=True)
-class Samples:
-    """Returns of two policies, both with mean 10 exactly.
+class Outcome:
+    """A trained policy with the exact law of its return.
 
     Attributes:
-        safe: a narrow bell [m].
-        skewed: a little better on most days, terrible on a few [m].
+        run: the training.
+        law: the law of the return.
+        valley: how often the policy chooses the valley on leaving home.
     """
 
-    safe: FloatArray
-    skewed: FloatArray
+    run: Run
+    law: DiscreteLaw
+    valley: float
 
 
-def samples(seed: int = 0, episodes: int = EPISODES) -> Samples:
-    """Draw the two samples and shift each to the same mean."""
-    rng = Stream(seed, Purpose.EXAMPLE).generator()
-    safe = rng.normal(scale=1.5, size=episodes)
-    skewed = -rng.lognormal(mean=0.0, sigma=1.1, size=episodes) * 2.0
-    return Samples(safe - safe.mean() + MEAN, skewed - skewed.mean() + MEAN)
+def trained(seed: int, progress: Callable[[str, int], Callable[..., None]] | None = None) -> dict[str, Outcome]:
+    """Train the neutral and the averse policy.
+
+    Args:
+        seed: of both runs.
+        progress: given a name and the number of iterations, gives the callback of that run.
+    """
+    model = two_roads()
+    outcomes: dict[str, Outcome] = {}
+    for name, risk in RISKS.items():
+        callback = None if progress is None else progress(name, ITERATIONS)
+        run = train(model, risk=risk, iterations=ITERATIONS, seed=seed, callback=callback)
+        table = run.policy.probabilities(run.theta, np.arange(model.n_states))
+        outcomes[name] = Outcome(run, return_law(model, table), float(table[0, 1]))
+    return outcomes
 
 
-def risk_table(drawn: Samples) -> list[tuple[str, float, float]]:
-    """Each measure with its estimate on the safe and on the skewed sample."""
-    rows: list[tuple[str, float, float]] = []
-    for text in MEASURES:
-        measure = parse(text)
-        rows.append((text, float(measure.estimate(drawn.safe)), float(measure.estimate(drawn.skewed))))
-    return rows
+def risk_table(outcomes: dict[str, Outcome]) -> list[tuple[str, float, float]]:
+    """Each measure with its exact value for the neutral and for the averse policy."""
+    return [(text, *(parse(text).value(outcomes[name].law) for name in RISKS)) for text in MEASURES]
 
 
-def draw(drawn: Samples, path: Path) -> Path:
-    """Draw both samples, their bad tails, and what two distortions weigh."""
+def draw(outcomes: dict[str, Outcome], path: Path) -> Path:
+    """Draw how both policies' days fall out, and how the averse one learned."""
     page, (left, right) = figure(11.0, 4.2, columns=2)
-    low = float(np.quantile(drawn.skewed, 0.002))
-    bins = np.linspace(low, max(drawn.safe.max(), drawn.skewed.max()), 90)
-    _histogram(left, drawn.skewed, bins, "skewed", COLOURS[1])
-    _histogram(left, drawn.safe, bins, "safe", AVERSE)
-    left.axvline(MEAN, color=NEUTRAL, linestyle="--", linewidth=1.2, label="mean of both")
-    left.set(
-        xlabel="return of an episode", ylabel="density", title="One mean, two policies (arrows: mean of the worst 10%)"
-    )
-    left.legend(frameon=False, fontsize=9, loc="upper left")
-    q = np.linspace(0.0, 1.0, 801)
-    for g, label, colour in ((LowerTail(0.1), "cvar:0.1", COLOURS[2]), (DualPower(3), "dual-power:3", COLOURS[3])):
-        right.plot(q, g.derivative(1.0 - q), color=colour, linewidth=1.8, label=label)
-    right.axhline(1.0, color=NEUTRAL, linestyle="--", linewidth=1.2, label="mean")
+    _draw_laws(left, outcomes)
+    history = outcomes["averse"].run.history
+    for key, label, colour in (("mean", "mean", COLOURS[1]), ("risk", "CVaR(0.1)", AVERSE)):
+        points = [(line["episodes"], line[key]) for line in history if line.get(key) is not None]
+        right.plot(*zip(*points, strict=True), color=colour, linewidth=1.6, label=label)
     right.set(
-        xlabel="quantile of the return (worst to best)", ylabel="weight", xlim=(0, 1), title="What a measure looks at"
+        xlabel="episodes",
+        ylabel="estimate (minutes)",
+        title="The averse policy learns: it gives up some mean for the bad days",
     )
     right.legend(frameon=False, fontsize=9)
     return save(page, path)
 
 
-def _histogram(axis: Axes, values: FloatArray, bins: FloatArray, name: str, colour: str) -> None:
-    axis.hist(values, bins=list(bins), density=True, color=colour, alpha=0.55, label=name)
-    tail = float(parse("cvar:0.1").estimate(values))
-    axis.annotate(
-        "", xy=(tail, 0.0), xytext=(tail, 0.06), arrowprops={"arrowstyle": "-|>", "color": colour, "linewidth": 2.0}
+def _draw_laws(axis: Axes, outcomes: dict[str, Outcome]) -> None:
+    for offset, (name, outcome) in zip((-0.9, 0.9), outcomes.items(), strict=True):
+        law, colour = outcome.law, PALETTE[name]
+        axis.bar(
+            law.values + offset, law.probabilities, width=1.8, color=colour, alpha=0.8, label=f"{name} ({RISKS[name]})"
+        )
+        tail = parse("cvar:0.1").value(law)
+        arrow = {"arrowstyle": "-|>", "color": colour, "linewidth": 2.0}
+        axis.annotate("", xy=(tail, 1e-4), xytext=(tail, 2e-3), arrowprops=arrow)
+    axis.set_yscale("log")
+    axis.set_ylim(1e-4, 1.5)
+    axis.set(
+        xlabel="return (minus minutes to work)", ylabel="probability", title="Exact law (arrows: mean of the worst 10%)"
     )
+    axis.legend(frameon=False, fontsize=9, loc="upper left")
