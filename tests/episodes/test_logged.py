@@ -11,6 +11,7 @@ import riskgrad as rg
 from riskgrad.episodes.logged import LoggedEpisodes
 from riskgrad.episodes.logged_parquet import parquet_batches
 from riskgrad.errors import InputError
+from riskgrad.weights import log_ratios
 
 # two episodes: "7" of three steps and "3" of one, given out of order
 LOG = {
@@ -226,8 +227,7 @@ def test_avoiding_every_logged_action_is_not_scored_well(risk, chance):
     policy = rg.policy.TabularGibbs(1, 2)
     theta = np.array([np.log(chance), np.log1p(-chance)])
     batch = log.batch
-    ratios = batch.counts * (policy.log_prob(theta, batch.observations, batch.actions) - batch.log_behaviour)
-    weights = np.exp(np.add.reduceat(ratios, batch.offsets[:-1]))
+    weights = np.exp(log_ratios(policy, theta[None], batch)[0])
     np.testing.assert_allclose(weights, chance / 0.5, rtol=1e-12)
     # the integral form eq:hat_rho_H puts the missing mass at the best conceivable return, here 1: 0.96 at chance 0.01
     literal = -weights.mean() + (1.0 - weights.mean())

@@ -75,7 +75,8 @@ def bootstrap_intervals(
         drawn = stream.generator(part).multinomial(len(values), counts / len(values), size=size)
         for row, measure in enumerate(measures):
             results[row, start : start + size] = _on_resamples(measure, atoms, drawn)
-    ends = np.quantile(results, [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0], axis=1)
+    levels = [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0]
+    ends = np.quantile(results, levels, axis=1, method="weibull")  # a share of levels[0] is expected beyond each end
     law = DiscreteLaw(atoms, counts / len(values))
     found: list[Bootstrap] = []
     for measure, low, high in zip(measures, ends[0].tolist(), ends[1].tolist(), strict=True):
