@@ -1,4 +1,8 @@
-"""Small finite models in which risk matters: the best policy for the mean is not the best one for the bad tail."""
+"""Small finite models in which risk matters: the best policy for the mean is not the best one for the bad tail.
+
+Gymnasium's own tables do not serve for that: at discount 1 the return of FrozenLake is 0 or 1, so that every risk
+measure of it is a function of the mean, and on slippery CliffWalking the best policy for the mean never falls.
+"""
 
 from collections.abc import Callable, Mapping
 
