@@ -74,7 +74,8 @@ def score_ascent(
     who = acting(problem, source, behaviour, reuse_batch, m, judged, floor)
 
     def gradient_at(point: Point) -> tuple[Gradient, float]:
-        return score(point.rho, policy, point.theta, point.batch, point.weights), point.size
+        first = point.step == 0
+        return score(point.rho, policy, point.theta, point.batch, point.weights, with_error=first), point.size
 
     settings = {
         **problem.settings("score"),

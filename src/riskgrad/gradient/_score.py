@@ -11,30 +11,33 @@ constant, and E[Z] = 0: the weighted mean is the baseline. It uses the episodes'
 estimate; c undoes that exactly for equal weights, where c = m / (m - 1) and the gradient of the mean is unbiased. It
 is kept at most 2.
 
-The error comes from groups: the batch is cut into up to 8 runs of episodes, each gives its own gradient with its own
-influence, and their spread tells. Splitting costs one more pass over the batch; no array of scores per episode
-[m, d] is made. In groups much smaller than one over the tail's mass a tail measure is nearly neutral, and so is its
-error.
+The error comes from groups: the batch is cut into 8 runs of equally many episodes (up to 7 at the end are left out of
+the error), each gives its own gradient with its own influence, and their spread tells. That costs one more pass over
+the batch; no array of scores per episode [m, d] is made. In groups much smaller than one over the tail's mass a tail
+measure is nearly neutral, and so is its error.
 """
 
-from collections.abc import Callable
-from itertools import pairwise
-from typing import Any
+from typing import Final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from riskgrad.errors import InputError
 from riskgrad.policy.base import Policy
 from riskgrad.risk.base import RiskMeasure
 from riskgrad.types import Episodes, FloatArray, Gradient
 
-GROUPS = 8
-SMALLEST_GROUP = 4
+GROUPS: Final = 8
 
 
 def score(
-    risk: RiskMeasure, policy: Policy, theta: ArrayLike, batch: Episodes, weights: ArrayLike | None = None
+    risk: RiskMeasure,
+    policy: Policy,
+    theta: ArrayLike,
+    batch: Episodes,
+    weights: ArrayLike | None = None,
+    *,
+    with_error: bool = True,
 ) -> Gradient:
     """Estimate the gradient of a risk measure from the scores of one batch of episodes.
 
@@ -44,54 +47,53 @@ def score(
         theta: its parameters [d].
         batch: m >= 2 recorded episodes.
         weights: importance ratios psi [m] of the policy over the one that acted, up to a factor; None where it acted.
+        with_error: whether to tell the error, at the price of one more pass over the batch.
 
     Returns:
-        the estimate with its standard error over batches; NaN below 8 episodes.
+        the estimate with its standard error over batches; NaN if not asked for, or below 16 episodes.
     """
     m = len(batch.values)
     if m < 2:
         raise InputError("batch", "hold at least 2 episodes", m)
-    masses, at = _masses(weights, m), np.asarray(theta, dtype=np.float64)
-
-    def part(low: int, high: int) -> FloatArray:
-        return policy.score_sum(at, *_visits(risk, batch, masses, low, high))
-
-    return Gradient(part(0, m), _group_error(part, masses))
-
-
-def _group_error(part: Callable[[int, int], FloatArray], masses: FloatArray) -> float:
-    """Tell the standard error of the whole from the spread of its groups, each counted by the mass that it holds."""
-    m = len(masses)
-    groups = min(GROUPS, m // SMALLEST_GROUP)
-    edges = [m * g // groups for g in range(groups + 1)] if groups else []
-    spans = [(low, high) for low, high in pairwise(edges) if np.any(masses[low:high] > 0.0)]
-    k = len(spans)
-    if k < 2:
-        return float("nan")
-    parts = np.stack([part(low, high) for low, high in spans])
-    shares = np.array([np.sum(masses[low:high]) for low, high in spans])[:, None]
-    spread = np.sum(shares**2 * (parts - np.sum(shares * parts, axis=0)) ** 2)
-    return float(np.sqrt(spread * k / (k - 1)))
+    at, ratios = np.asarray(theta, dtype=np.float64), _checked_weights(weights, m)
+    coefficients = _coefficients(risk, batch.values[np.newaxis], ratios[np.newaxis])[0]
+    vector = _scored(policy, at, batch, coefficients, 0)
+    size = m // GROUPS
+    if not with_error or size < 2:
+        return Gradient(vector, float("nan"))
+    values, shares = batch.values[: size * GROUPS].reshape(GROUPS, size), ratios[: size * GROUPS].reshape(GROUPS, size)
+    masses = np.sum(shares, axis=1)
+    if not np.all(masses > 0.0):
+        return Gradient(vector, float("nan"))
+    rows = _coefficients(risk, values, shares)
+    parts = np.stack([_scored(policy, at, batch, row, g * size) for g, row in enumerate(rows)])
+    # a group counts by the mass that it holds, as it does in the self-normalised whole
+    held = (masses / np.sum(masses))[:, np.newaxis]
+    spread = float(np.sum(held**2 * (parts - np.sum(held * parts, axis=0)) ** 2))
+    return Gradient(vector, float(np.sqrt(spread * GROUPS / (GROUPS - 1))))
 
 
-def _masses(weights: ArrayLike | None, m: int) -> FloatArray:
+def _checked_weights(weights: ArrayLike | None, m: int) -> FloatArray:
     if weights is None:
-        return np.full(m, 1.0 / m)
+        return np.ones(m)
     ratios = np.asarray(weights, dtype=np.float64)
     if ratios.shape != (m,) or not np.all((ratios >= 0.0) & np.isfinite(ratios)) or not np.any(ratios > 0.0):
         raise InputError("weights", f"be {m} finite numbers, not negative and not all zero", weights)
-    return ratios / np.sum(ratios)
+    return ratios / np.max(ratios)
 
 
-def _visits(
-    risk: RiskMeasure, batch: Episodes, masses: FloatArray, low: int, high: int
-) -> tuple[NDArray[Any], NDArray[Any], FloatArray]:
-    """Give the observations, actions and score coefficients of the visits of episodes low..high, taken on their own."""
-    mass = masses[low:high] / np.sum(masses[low:high])
-    influence = risk.influence(batch.values[low:high], mass * (high - low))
-    centred = mass * (influence - np.sum(mass * influence))
+def _coefficients(risk: RiskMeasure, values: FloatArray, weights: FloatArray) -> FloatArray:
+    """Give what each episode's score is multiplied by [G, m], each row taken on its own."""
+    masses = weights / np.sum(weights, axis=-1, keepdims=True)
+    influence = risk.influence(values, weights)
+    centred = masses * (influence - np.sum(masses * influence, axis=-1, keepdims=True))
     # ess / (ess - 1), no more than 2
-    gain = 1.0 / (1.0 - min(float(np.sum(mass * mass)), 0.5))
-    first, last = int(batch.offsets[low]), int(batch.offsets[high])
-    per_visit = np.repeat(gain * centred, np.diff(batch.offsets[low : high + 1])) * batch.counts[first:last]
-    return batch.observations[first:last], batch.actions[first:last], per_visit
+    return centred / (1.0 - np.minimum(np.sum(masses * masses, axis=-1, keepdims=True), 0.5))
+
+
+def _scored(policy: Policy, theta: FloatArray, batch: Episodes, coefficients: FloatArray, first: int) -> FloatArray:
+    """Sum the scores [d] of as many episodes as there are coefficients, from episode `first` on."""
+    offsets = batch.offsets[first : first + len(coefficients) + 1]
+    visits = slice(int(offsets[0]), int(offsets[-1]))
+    per_visit = np.repeat(coefficients, np.diff(offsets)) * batch.counts[visits]
+    return policy.score_sum(theta, batch.observations[visits], batch.actions[visits], per_visit)

@@ -1,0 +1,138 @@
+import gymnasium
+import numpy as np
+import pytest
+
+import riskgrad as rg
+from riskgrad.algorithms import PRACTICAL
+from riskgrad.episodes import TabularSource
+from riskgrad.errors import InputError, UnknownNameError
+
+MDP = rg.mdp.two_roads()
+QUICK = {"iterations": 3, "episodes": 50, "held_out": 20}
+
+
+def worth(run, risk):
+    return rg.exact.value(MDP, run.policy, run.theta, rg.risk.parse(risk))
+
+
+def test_averse_and_neutral_training_take_different_roads():
+    averse = rg.train(MDP, risk="cvar:0.1", iterations=80, seed=1)
+    neutral = rg.train(MDP, risk="mean", iterations=80, seed=1)
+    # exact: the best mean is -22.8 with a CVaR of -66, the best CVaR is -30 with a mean of -28
+    assert worth(averse, "cvar:0.1") > -32.0
+    assert worth(neutral, "mean") > -23.3
+    assert worth(neutral, "cvar:0.1") < -60.0
+
+
+def test_what_is_optimised_on_the_way_is_said():
+    averse, neutral = (rg.train(MDP, risk=risk, **QUICK) for risk in ("cvar:0.1", "mean"))
+    assert any("(1 - w) mean + w cvar:0.1" in note for note in averse.notes)
+    assert any("entropy bonus of" in note for note in averse.notes)
+    assert averse.settings["risk_path"] == PRACTICAL.risk_path
+    assert not any("(1 - w)" in note for note in neutral.notes)
+    plain = rg.train(MDP, risk="cvar:0.1", iterations=4, schedule="paper")
+    assert plain.notes == ()
+    assert (plain.settings["steps_per_batch"], plain.settings["ess_floor"]) == (1, 0.0)
+
+
+def test_auto_takes_the_score_where_there_is_an_influence():
+    class Median(rg.risk.RiskMeasure):
+        attitude = "mixed"
+
+        def estimate(self, values, weights=None):
+            return np.median(np.broadcast_to(values, np.shape(weights if weights is not None else values)), axis=-1)
+
+        def value(self, law):
+            return float(law.quantile(0.5))
+
+    assert rg.train(MDP, risk="cvar:0.1", **QUICK).settings["algorithm"] == "score"
+    assert rg.train(MDP, risk=Median(), **QUICK).settings["algorithm"] == "offp_sf"
+
+
+@pytest.mark.parametrize("algorithm", ["onp_sf", "offp_sf", "score", "OnP-SF"])
+def test_every_algorithm_can_be_named(algorithm):
+    run = rg.train(MDP, risk="dual-power:2", algorithm=algorithm, **QUICK)
+    assert run.settings["algorithm"] == algorithm.lower().replace("-", "_")
+    assert len(run.history) == 3
+
+
+def test_an_id_an_environment_a_factory_a_model_and_a_source_are_the_same_thing():
+    options = {"risk": "cvar:0.1", "horizon": 30, **QUICK}
+    named = rg.train("CliffWalking-v1", **options)
+    made = gymnasium.make("CliffWalking-v1")
+    model = rg.mdp.from_gymnasium("CliffWalking-v1", horizon=30)
+    runs = [
+        rg.train(made, **options),
+        rg.train(lambda: gymnasium.make("CliffWalking-v1"), **options),
+        rg.train(model, **{**options, "horizon": None}),
+        rg.train(TabularSource(model, threads=1), **{**options, "horizon": None}),
+    ]
+    made.close()
+    for run in runs:
+        np.testing.assert_array_equal(run.last_theta, named.last_theta)
+    assert (named.settings["env"], named.settings["horizon"]) == ("CliffWalking-v1", 30)
+    slippery = rg.train("CliffWalking-v1", env_options={"is_slippery": True}, **options)
+    assert slippery.settings["env_options"] == {"is_slippery": True}
+    assert slippery.history != named.history
+
+
+@pytest.mark.parametrize("algorithm", ["onp_sf", "offp_sf", "score"])
+@pytest.mark.parametrize("budget", [5_000, 23_456])
+def test_a_budget_in_episodes_is_used_and_never_exceeded(algorithm, budget):
+    run = rg.train(MDP, risk="mean", algorithm=algorithm, max_episodes=budget, episodes=100)
+    assert run.episodes_used <= budget
+    one_more = run.episodes_used / len(run.history)
+    assert run.episodes_used > 0.9 * budget - 2 * one_more
+
+
+def test_a_run_goes_through_a_file_and_a_folder(tmp_path):
+    run = rg.train(MDP, risk="cvar:0.1", folder=tmp_path / "run", **QUICK)
+    run.save(tmp_path / "run.rg")
+    for again in (rg.load(tmp_path / "run"), rg.load(tmp_path / "run.rg")):
+        np.testing.assert_array_equal(again.theta, run.theta)
+        assert again.history == run.history
+        assert again.settings == run.settings
+        assert again.notes == run.notes
+
+
+def test_the_same_seed_gives_the_same_run_on_any_number_of_threads():
+    runs = [
+        rg.train(MDP, risk="cvar:0.1", threads=threads, iterations=3, episodes=40_000, seed=6) for threads in (1, 2)
+    ]
+    np.testing.assert_array_equal(runs[0].last_theta, runs[1].last_theta)
+    assert runs[0].history == runs[1].history
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"iterations": 3, "max_episodes": 100}, "iterations and max_episodes must not both be given"),
+        ({"max_episodes": 10}, "max_episodes must allow one iteration with its held-out looks, 600 episodes, got 10"),
+        ({"max_episodes": 1000, "schedule": "paper"}, "max_episodes must not be given with the paper's schedule"),
+        ({"algorithm": "score", "smoothing": 0.1}, "smoothing must not be given for the algorithm score"),
+        ({"algorithm": "onp_sf", "steps_per_batch": 2}, "steps_per_batch must not be given for the algorithm onp_sf"),
+        ({"step_size": -1.0}, "step_size must be positive"),
+        ({"algorithm": "offp_sf", "smoothing": 2.0}, r"smoothing must be in \(0, 1\]"),
+        ({"theta": [np.nan] * 8}, "theta must be finite"),
+    ],
+)
+def test_bad_input_gets_one_line(options, message):
+    with pytest.raises(InputError, match=message) as caught:
+        rg.train(MDP, risk="mean", **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_unknown_names_list_what_there_is_and_the_nearest():
+    with pytest.raises(
+        UnknownNameError, match=r"one of auto, offp_sf, onp_sf, score, got 'offpsf'; did you mean 'offp_sf'"
+    ):
+        rg.train(MDP, risk="mean", algorithm="offpsf")
+    with pytest.raises(UnknownNameError, match="did you mean 'cvar'"):
+        rg.train(MDP, risk="cvarr:0.1")
+
+
+def test_an_environment_without_a_horizon_gets_one_line():
+    with pytest.raises(InputError, match="horizon must be given, since CliffWalking-v1 has no step limit of its own"):
+        rg.train("CliffWalking-v1", risk="mean")
+    with pytest.raises(InputError, match="env must be"):
+        rg.train(42, risk="mean")
