@@ -9,9 +9,12 @@ the first attained by two atoms at the odds (2 + sqrt 2) : (2 - sqrt 2), the sec
 
     error, on policy         m Var(V_hat) = mu_4 - s^4 (m - 3) / (m - 1) <= 2 w^4 for m >= 2
     error, unbiased          Hoeffding's Var(U) <= (2 / m) Var(kernel); E[kernel^2] <= M_s^2 (mu_4 + 3 s^4) / 2
-    error, self-normalised   V_hat - V = N + (V_hat - V)(1 - U), N and U pair means of psi psi' ((R - R')^2 / 2 - V) and
-                             of psi psi'; m Var(N) <= 2 M_s^2 (mu_4 + s^4) / 2, m Var(U) <= 2 (M_s^2 - 1), and
-                             |V_hat - V| <= 2 w^2; the bias is E[(V_hat - V)(1 - U)]
+    error, self-normalised   two bounds, the smaller of which holds. With N and U the pair means of
+                             psi psi' ((R - R')^2 / 2 - V) and of psi psi', V_hat - V = N + (V_hat - V)(1 - U), where
+                             m Var(N) <= M_s^2 (mu_4 + s^4), m Var(U) <= 2 (M_s^2 - 1) and |V_hat - V| <= 2 w^2. With
+                             V_p the variance of the self-normalised law and q the sum of its squared weights,
+                             V_hat = V_p + q V_hat, where |V_p - V| <= int 2 max(x - a, b - x) |F_hat - F| dx over the
+                             range [a, b], V_hat <= 2 w^2 and m E[q] <= (5/2 + 50 / (9e)) M_s
     slope                    grad rho = Cov(R - lambda (R - J)^2, Z), a deviation of at most w + |lambda| w^2
     curvature                hess V = E[(R - J)^2 Y] - 2 grad J grad J'
 """
@@ -23,9 +26,15 @@ from riskgrad.risk.smoothness import (
     Constants,
     Smoothness,
     mean_smoothness,
+    normalised_bias,
+    normalised_error,
     product,
     weighted_mean_error,
 )
+
+# E[sum of squared weights] <= E[min(1, M_s / (m W))] <= CONCENTRATION M_s / m: split at W = 2/5, where the lower tail
+# P(W < 1 - t) <= exp(-m t^2 / (2 M_s)) of a mean of non-negative numbers is at most 50 M_s / (9 e m)
+CONCENTRATION = 2.5 + 50.0 / (9.0 * math.e)
 
 Estimator = Literal["on-policy", "self-normalised", "unbiased", "paper"]
 
@@ -65,8 +74,12 @@ def _variance_error(ratio: float, *, normalised: bool) -> tuple[float, float]:
     excess = product(ratio, ratio) - 1.0
     if not normalised:
         return math.sqrt(4.0 * product(ratio, ratio) - 2.0), 0.0
-    error = math.sqrt(2.0) * (ratio + 2.0 * math.sqrt(excess))
-    return error, product(error, math.sqrt(2.0 * excess))
+    law, concentration = normalised_error(ratio), CONCENTRATION * ratio
+    error = min(
+        math.sqrt(2.0) * (ratio + 2.0 * math.sqrt(excess)), 6.0 * math.sqrt(law) + 2.0 * math.sqrt(concentration)
+    )
+    bias = min(product(error, math.sqrt(2.0 * excess)), 4.0 * normalised_bias(ratio) + 4.0 * law + 2.0 * concentration)
+    return error, bias
 
 
 def _literal(price: float, problem: Constants, mean: Smoothness, ratio: float) -> Smoothness:
