@@ -70,9 +70,6 @@ def in_blocks(work: Callable[[int, int], Answer], size: int, threads: int) -> li
         return [*answers, *pool.map(work, begins, [min(first + step, size) for first in begins])]
 
 
-def joined(function: Kernel) -> Kernel:
-    """Compile a function that takes other compiled functions, as part of the kernel that calls it.
-
-    It is not cached itself, since functions have no name that a later process would know; the calling kernel is.
-    """
+def uncached(function: Kernel) -> Kernel:
+    """Compile a function for this process only: a closure, which has no name that a later process would know."""
     return cast("Kernel", numba.njit(nogil=True, error_model="numpy")(function))

@@ -1,6 +1,24 @@
 """Policies: distributions over actions that are smooth in a flat vector of parameters."""
 
 from riskgrad.policy.base import Policy
+from riskgrad.policy.deterministic import Deterministic
+from riskgrad.policy.gaussian import Gaussian
 from riskgrad.policy.gibbs import Gibbs, LinearGibbs, TabularGibbs
+from riskgrad.policy.greedy import Greedy
+from riskgrad.policy.linear import LinearSoftmax
+from riskgrad.policy.mlp import MLP
+from riskgrad.policy.normalise import Normalised, ObservationStatistics
 
-__all__ = ["Gibbs", "LinearGibbs", "Policy", "TabularGibbs"]
+__all__ = [
+    "MLP",
+    "Deterministic",
+    "Gaussian",
+    "Gibbs",
+    "Greedy",
+    "LinearGibbs",
+    "LinearSoftmax",
+    "Normalised",
+    "ObservationStatistics",
+    "Policy",
+    "TabularGibbs",
+]

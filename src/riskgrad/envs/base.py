@@ -1,0 +1,68 @@
+"""What a compiled environment is: three numba functions on a small array of state, and the loop that plays them.
+
+    reset(state, stream)                       fill state [k] with a start, drawing from the environment's stream
+    step(state, action, stream)                change state; give (reward, whether the episode is over)
+    observe(state, indices, values) -> count   write the observation as `count` pairs of index and value
+
+An observation is given by its entries that are not zero: a soft one-hot of 64 with 4 of them costs a linear policy 4
+products per action rather than 64. A dense one writes all of its entries, with indices 0, 1, 2 ...
+
+Numba compiles the loop together with the three functions. It can keep the result on disk only for a function that
+stands in a file, so an environment that is to start at once names its own loop, five lines at the end of its file (see
+`cart_pole`); without it the loop is compiled in each process, a few seconds at its first use.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from riskgrad.compiled import uncached
+from riskgrad.envs._play import Job, Trace, play_episodes
+from riskgrad.errors import InputError
+
+
+@dataclass(frozen=True)
+class CompiledEnv:
+    """An environment with finitely many actions whose steps run as machine code.
+
+    Attributes:
+        id: its name; that of the Gymnasium environment whose twin it is, where there is one.
+        reset: numba function (state [k], stream).
+        step: numba function (state [k], action, stream) -> (reward, over).
+        observe: numba function (state [k], indices, values) -> count; both arrays have room for n_features.
+        state_size: k.
+        n_features: length of an observation.
+        n_actions: A.
+        horizon: steps after which an episode is cut.
+        reward_range: smallest and largest reward of a step, where known; every step must be in it.
+        play: the loop over episodes, compiled and kept on disk; None compiles one in this process.
+    """
+
+    id: str
+    reset: Callable[..., None]
+    step: Callable[..., tuple[float, bool]]
+    observe: Callable[..., int]
+    state_size: int
+    n_features: int
+    n_actions: int
+    horizon: int
+    reward_range: tuple[float, float] | None = None
+    play: Callable[..., None] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("state_size", "n_features", "n_actions", "horizon"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise InputError(name, "be an integer of at least 1", value)
+
+    @cached_property
+    def loop(self) -> Callable[..., None]:
+        """The loop over episodes; see `play_episodes` for its arguments after the three functions."""
+        if self.play is not None:
+            return self.play
+        reset, step, observe = self.reset, self.step, self.observe
+
+        def play(first: int, last: int, job: Job, trace: Trace | None) -> None:
+            play_episodes(reset, step, observe, first, last, job, trace)
+
+        return uncached(play)

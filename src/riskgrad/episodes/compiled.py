@@ -1,0 +1,126 @@
+"""Episodes of a compiled environment: policy and environment run in one loop of machine code.
+
+    P policies at once   m episodes each   d parameters   A actions   V visits
+
+What is decided here, and why:
+
+- The policies are those whose action the loop can compute: `LinearSoftmax`, and either under `Greedy`. For others there
+  is the Gymnasium twin of the environment, which plays every policy, more slowly.
+- Work is cut into blocks of episodes, which threads take as they become free. An episode depends on its own key only:
+  any number of threads gives the same bits.
+- `record` plays the episodes that `returns` plays for pair 0 of the same stream, twice: once to know how long they
+  are, once to write what they met where it belongs. That costs less than to write it first and move it afterwards.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from riskgrad.compiled import cores, in_blocks, plain
+from riskgrad.envs._play import Job, Trace
+from riskgrad.envs.base import CompiledEnv
+from riskgrad.episodes.base import checked_episodes, checked_pairs
+from riskgrad.errors import InputError
+from riskgrad.policy import Greedy, LinearSoftmax, Policy
+from riskgrad.policy.base import checked_theta, checked_thetas
+from riskgrad.random import Stream
+from riskgrad.types import Episodes, FloatArray, IntArray, Returns
+
+
+class CompiledSource:
+    """Plays policies on a compiled environment.
+
+    Args:
+        env: the environment.
+        horizon: steps after which an episode is cut; by default the environment's own limit, which it may only shorten.
+        discount: in (0, 1].
+        threads: how many threads to use; by default one for each core that this process may use.
+    """
+
+    def __init__(
+        self, env: CompiledEnv, horizon: int | None = None, discount: float = 1.0, threads: int | None = None
+    ) -> None:
+        if not isinstance(env, CompiledEnv):
+            raise InputError("env", "be a CompiledEnv", env)
+        for name, value in (("horizon", horizon), ("threads", threads)):
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+                raise InputError(name, "be an integer of at least 1", value)
+        if not 0.0 < discount <= 1.0:
+            raise InputError("discount", "be in (0, 1]", discount)
+        self.env = env
+        self.horizon = env.horizon if horizon is None else min(horizon, env.horizon)
+        self.discount = float(discount)
+        self.threads = threads or cores()
+
+    @property
+    def return_range(self) -> tuple[float, float] | None:
+        """The smallest and the largest return that an episode of 1 to `horizon` steps can have, where known."""
+        if self.env.reward_range is None:
+            return None
+        longest = float(np.sum(self.discount ** np.arange(self.horizon)))
+        low, high = self.env.reward_range
+        return min(low, low * longest), max(high, high * longest)
+
+    def returns(
+        self, policy: Policy, thetas: ArrayLike, episodes: int, stream: Stream, pairs: ArrayLike | None = None
+    ) -> Returns:
+        """Play m episodes of each of P policies; see `Source.returns`."""
+        rows, flat = checked_thetas(thetas, policy.dim)
+        if flat:
+            raise InputError("thetas", f"have shape (P, {policy.dim})", f"shape ({policy.dim},)", "use thetas[None]")
+        job = self._job(policy, rows, checked_episodes(episodes), stream, checked_pairs(pairs, len(rows)))
+        self._play(job, None)
+        shape = (len(rows), job.episodes)
+        return Returns(values=job.values.reshape(shape), lengths=job.lengths.reshape(shape))
+
+    def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
+        """Play m episodes of one policy and keep what they visited, a visit for each step; see `Source.record`."""
+        vector = checked_theta(theta, policy.dim)
+        pairs = np.zeros(1, dtype=np.int64)
+        job = self._job(policy, vector[None], checked_episodes(episodes), stream, pairs)
+        self._play(job, None)
+        offsets = np.concatenate([pairs, np.cumsum(job.lengths)])
+        visits = int(offsets[-1])
+        observations, actions = np.zeros((visits, self.env.n_features)), np.empty(visits, dtype=np.int64)
+        self._play(job, Trace(offsets, observations, actions))
+        return Episodes(
+            values=job.values,
+            lengths=job.lengths,
+            offsets=offsets,
+            observations=observations,
+            actions=actions,
+            counts=np.ones(visits, dtype=np.int64),
+            log_behaviour=policy.log_prob(vector, observations, actions),
+        )
+
+    def _play(self, job: Job, trace: Trace | None) -> None:
+        loop = self.env.loop
+        in_blocks(lambda first, last: loop(first, last, job, trace), len(job.values), self.threads)
+
+    def _job(self, policy: Policy, thetas: FloatArray, episodes: int, stream: Stream, pairs: IntArray) -> Job:
+        greedy = isinstance(policy, Greedy)
+        acting = policy.policy if isinstance(policy, Greedy) else policy
+        if not isinstance(acting, LinearSoftmax):
+            raise InputError(
+                "policy", "be a LinearSoftmax to run compiled", acting, f"or play {self.env.id} by Gymnasium"
+            )
+        widths = (acting.n_features, acting.n_actions)
+        if (widths[0], widths[-1]) != (self.env.n_features, self.env.n_actions):
+            rule = f"take {self.env.n_features} features and {self.env.n_actions} actions, as {self.env.id} has"
+            raise InputError("policy", rule, f"{widths[0]} and {widths[-1]}")
+        return Job(
+            keys=stream.keys(pairs),
+            thetas=plain(thetas, np.float64),
+            widths=np.array(widths, dtype=np.int64),
+            bias=False,
+            activation=0,
+            greedy=greedy,
+            state_size=self.env.state_size,
+            horizon=self.horizon,
+            discount=self.discount,
+            episodes=episodes,
+            values=np.empty(len(thetas) * episodes),
+            lengths=np.empty(len(thetas) * episodes, dtype=np.int64),
+        )
+
+    def __str__(self) -> str:
+        return f"compiled {self.env.id}, horizon {self.horizon}, discount {self.discount:g}"

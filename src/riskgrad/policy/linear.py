@@ -1,0 +1,105 @@
+"""A linear softmax: pi_theta(a | o) = exp l_a / sum_b exp l_b with logits l = W o for an observation o, a vector [k].
+
+    theta[f * A + a] = W[a, f]          d = k * A
+
+With one-hot observations it is `TabularGibbs`. Its sums are compiled and skip the entries of an observation that are
+zero (see `_linear_kernels`); none goes through BLAS.
+
+With observations of norm at most M the features of the actions, o placed in A different blocks of theta, are at most
+sqrt(2) M apart, so that the constants of `as:nabla_logpi` are sqrt(2) M and M^2 / 2.
+"""
+
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from riskgrad.compiled import cores, in_blocks, plain
+from riskgrad.errors import InputError
+from riskgrad.policy import _linear_kernels as kernels
+from riskgrad.policy.base import (
+    Policy,
+    checked_actions,
+    checked_batch,
+    checked_coefficients,
+    checked_theta,
+    checked_thetas,
+)
+from riskgrad.types import FloatArray
+
+
+@final
+class LinearSoftmax(Policy):
+    """A softmax over logits that are linear in the observation.
+
+    Args:
+        n_features: k, the length of an observation.
+        n_actions: A; theta[f * A + a] is the weight of feature f for action a.
+        feature_bound: the largest Euclidean norm M of an observation, where known; 1 for a soft one-hot.
+    """
+
+    def __init__(self, n_features: int, n_actions: int, feature_bound: float | None = None) -> None:
+        for name, value in (("n_features", n_features), ("n_actions", n_actions)):
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+                raise InputError(name, "be an integer of at least 1", value)
+        if feature_bound is not None and not 0.0 < feature_bound < np.inf:
+            raise InputError("feature_bound", "be positive and finite, or None", feature_bound)
+        self.n_features, self.n_actions = int(n_features), int(n_actions)
+        self.feature_norm = feature_bound
+
+    @property
+    def dim(self) -> int:
+        """Number of parameters k * A."""
+        return self.n_features * self.n_actions
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """(M_d, M_h) of `as:nabla_logpi`; None where the norm of observations is not known."""
+        if self.feature_norm is None:
+            return None
+        norm = self.feature_norm if self.n_actions > 1 else 0.0
+        return float(np.sqrt(2.0)) * norm, 0.5 * norm * norm
+
+    def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
+        """Give pi_theta(a | o) [B, A]; see `Policy.probabilities`."""
+        thetas, flat = checked_thetas(theta, self.dim)
+        batch, single = self._checked(observations)
+        rows, answer = plain(thetas, np.float64), np.empty((len(thetas), len(batch), self.n_actions))
+        in_blocks(lambda begin, end: kernels.probabilities(begin, end, rows, batch, answer), len(batch), cores())
+        without_batch = answer[:, 0] if single else answer
+        return without_batch[0] if flat else without_batch
+
+    def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
+        """Give log pi_theta(a_b | o_b) [B]; see `Policy.log_prob`."""
+        thetas, flat = checked_thetas(theta, self.dim)
+        batch, single = self._checked(observations)
+        chosen = checked_actions(actions, len(batch), self.n_actions).astype(np.int64, copy=False)
+        rows, answer = plain(thetas, np.float64), np.empty((len(thetas), len(batch)))
+
+        def block(begin: int, end: int) -> None:
+            kernels.log_probabilities(begin, end, rows, batch, chosen, self.n_actions, answer)
+
+        in_blocks(block, len(batch), cores())
+        without_batch = answer[:, 0] if single else answer
+        return without_batch[0] if flat else without_batch
+
+    def score_sum(
+        self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
+    ) -> FloatArray:
+        """Give sum_b c_b grad log pi_theta(a_b | o_b) [d]."""
+        vector = plain(checked_theta(theta, self.dim), np.float64)
+        batch, _ = self._checked(observations)
+        chosen = plain(checked_actions(actions, len(batch), self.n_actions), np.int64)
+        scale = plain(checked_coefficients(coefficients, len(batch)), np.float64)
+        return kernels.score_sum(vector, batch, chosen, scale, self.n_actions)
+
+    def _checked(self, observations: ArrayLike) -> tuple[FloatArray, bool]:
+        batch: NDArray[Any]
+        batch, single = checked_batch(observations, 1)
+        if batch.shape[1] != self.n_features or batch.dtype.kind not in "fiub":
+            got = f"{batch.dtype} of shape {batch.shape}"
+            raise InputError("observations", f"be vectors of {self.n_features} numbers", got)
+        return plain(batch, np.float64), single
+
+    def __repr__(self) -> str:
+        return f"LinearSoftmax({self.n_features}, {self.n_actions})"
