@@ -32,8 +32,8 @@ ORDER = [
     "run",
     "algorithms",
     "evaluation",
-    "report",
     "_train",
+    "report",
     "testing",
     "cli",
 ]

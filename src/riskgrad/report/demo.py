@@ -62,7 +62,8 @@ def trained(seed: int, progress: Callable[[str, int], Callable[..., None]] | Non
 
 def risk_table(outcomes: dict[str, Outcome]) -> list[tuple[str, float, float]]:
     """Each measure with its exact value for the neutral and for the averse policy."""
-    return [(text, *(parse(text).value(outcomes[name].law) for name in RISKS)) for text in MEASURES]
+    laws = outcomes["neutral"].law, outcomes["averse"].law
+    return [(text, parse(text).value(laws[0]), parse(text).value(laws[1])) for text in MEASURES]
 
 
 def draw(outcomes: dict[str, Outcome], path: Path) -> Path:
