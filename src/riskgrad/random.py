@@ -22,6 +22,7 @@ from riskgrad.errors import InputError
 from riskgrad.types import IntArray
 
 GOLDEN: Final = 0x9E3779B97F4A7C15
+ENVIRONMENT: Final = 0xD1B54A32D192ED03  # tells the stream of an environment from that of the actions
 
 
 class Purpose(IntEnum):
@@ -85,3 +86,18 @@ def mix(word: NDArray[np.uint64]) -> NDArray[np.uint64]:
         word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         return word ^ (word >> np.uint64(31))
+
+
+def episode_words(keys: NDArray[np.uint64], episodes: int) -> NDArray[np.uint64]:
+    """Give the 64-bit word at which the stream of each episode begins [P, m], from the keys of the rows [P].
+
+    Episode e of key k begins at mix(k + (e + 1) * GOLDEN). Its t-th number is mix(word + (t + 1) * GOLDEN).
+    """
+    steps = (np.arange(episodes, dtype=np.uint64) + np.uint64(1)) * np.uint64(GOLDEN)
+    with np.errstate(over="ignore"):
+        return mix(keys[:, None] + steps)
+
+
+def environment_seeds(words: NDArray[np.uint64]) -> IntArray:
+    """Give a seed below 2^31 for the environment of each episode; its stream has nothing of that of the actions."""
+    return (mix(words ^ np.uint64(ENVIRONMENT)) >> np.uint64(33)).astype(np.int64)

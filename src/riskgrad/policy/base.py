@@ -1,23 +1,32 @@
 """What a policy is: a distribution over actions that is smooth in a flat vector of parameters.
 
-    P policies at once   B observations   A actions   d parameters
+    P policies at once   B observations   A actions   d parameters   u uniform numbers per action
 
 A policy holds no parameters. They come in as `theta` [d] or as `thetas` [P, d], so that hundreds of perturbed policies
 are evaluated by one call, and the same policy object serves every iteration of a run.
+
+Actions are indices [B], or vectors [B, n] of numbers where there is a continuum of them. `act` turns uniform numbers of
+an episode's own stream into actions by the inverse CDF: nearby policies then turn the same numbers into nearly the same
+actions, which is what common random numbers live on. What an environment is given may differ from the action whose
+density is known (it is squashed or clipped): `executed` says how.
 """
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.errors import InputError
-from riskgrad.types import FloatArray
+from riskgrad.types import FloatArray, IntArray
 
 
 class Policy(ABC):
-    """A parametrised stochastic policy pi_theta(a | o) with finitely many actions."""
+    """A parametrised policy pi_theta(a | o).
+
+    A policy with finitely many actions has to give `dim`, `probabilities`, `log_prob` and `score_sum`; the rest follows
+    from them, and is there to be done faster or otherwise.
+    """
 
     @property
     @abstractmethod
@@ -48,6 +57,92 @@ class Policy(ABC):
 
         It is a vector-Jacobian product: the scores of the visits [B, d] are never stored.
         """
+
+    @property
+    def noise_size(self) -> int:
+        """How many uniform numbers one action takes, u."""
+        return 1
+
+    def act(
+        self, thetas: FloatArray, rows: IntArray, observations: NDArray[Any], uniforms: FloatArray | None
+    ) -> NDArray[Any]:
+        """Choose an action for each of B observations, each by its own policy.
+
+        Args:
+            thetas: parameters [P, d].
+            rows: which row of thetas acts on each observation [B].
+            observations: B observations along the first axis.
+            uniforms: numbers in [0, 1) to choose by [B, u]; None takes the likeliest action of each.
+
+        Returns:
+            actions [B], or [B, n] for vectors.
+        """
+        actions = np.empty(len(rows), dtype=np.int64)
+        for row in np.unique(rows):
+            mine = np.flatnonzero(rows == row)
+            chances = self.probabilities(thetas[row], observations[mine])
+            actions[mine] = chosen(chances, None if uniforms is None else uniforms[mine, 0])
+        return actions
+
+    def executed(self, actions: NDArray[Any]) -> NDArray[Any]:
+        """Give what an environment is to do for these actions: the same, unless the policy squashes or clips them."""
+        return actions
+
+    def initial_theta(self, generator: np.random.Generator) -> FloatArray:
+        """Give parameters to start training from [d]: zeros, unless the policy would not learn from there."""
+        del generator
+        return np.zeros(self.dim)
+
+    def entropy_sum(self, theta: ArrayLike, observations: ArrayLike, coefficients: ArrayLike) -> FloatArray:
+        """Give the sum over b of coefficients[b] * grad of the entropy of pi_theta(. | o_b), a vector [d].
+
+        It is exact, over all actions: grad H = - sum_a pi(a | o) log pi(a | o) grad log pi(a | o).
+        """
+        batch = np.asarray(observations)
+        chances = self.probabilities(theta, batch)
+        surprise = -np.log(np.maximum(chances, np.finfo(np.float64).tiny))
+        scale = checked_coefficients(coefficients, len(batch))[:, None] * chances * surprise
+        actions = np.arange(chances.shape[1], dtype=np.int64)
+        repeated = np.repeat(batch, len(actions), axis=0)
+        return self.score_sum(theta, repeated, np.tile(actions, len(batch)), scale.ravel())
+
+
+class WithoutDensity(Policy):
+    """A policy whose action is a function of the observation: nothing to reweight and no score."""
+
+    @property
+    def noise_size(self) -> int:
+        """No random number."""
+        return 0
+
+    def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> Never:
+        """Refuse: there is no density."""
+        del theta, observations, actions
+        raise InputError("policy", "be random for ratios, scores and entropy", self, "OnP-SF needs none of them")
+
+    def score_sum(
+        self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
+    ) -> Never:
+        """Refuse: there is no score."""
+        del coefficients
+        self.log_prob(theta, observations, actions)
+
+    def entropy_sum(self, theta: ArrayLike, observations: ArrayLike, coefficients: ArrayLike) -> Never:
+        """Refuse: there is no entropy."""
+        self.log_prob(theta, observations, coefficients)
+
+
+def chosen(chances: FloatArray, uniforms: FloatArray | None) -> IntArray:
+    """Choose an action [B] from probabilities [B, A] by the inverse CDF at uniforms [B]; None takes the likeliest.
+
+    The interval [0, 1) is cut in the order of the actions; one without a chance gets no part of it.
+    """
+    if uniforms is None:
+        return np.asarray(np.argmax(chances, axis=-1), dtype=np.int64)
+    sums = np.cumsum(chances, axis=-1)
+    # scaled by the last sum, which may be one rounding away from 1, so that the last action is not favoured
+    passed = sums[:, :-1] <= (uniforms * sums[:, -1])[:, None]
+    return np.asarray(np.sum(passed, axis=-1), dtype=np.int64)
 
 
 def checked_thetas(theta: ArrayLike, dim: int) -> tuple[FloatArray, bool]:

@@ -1,21 +1,20 @@
 """The mode of a policy as a policy: always the likeliest action, for evaluation.
 
-A smoothed risk is trained on random actions; what is deployed is often the mode. Every source of episodes plays it, since
-it is a policy: `source.returns(Greedy(policy), thetas, ...)`. It has no density and no score.
+A risk is trained on random actions; what is deployed is often the mode. Every source of episodes plays it, since it is
+a policy: `source.returns(Greedy(policy), thetas, ...)`. It has no density and no score.
 """
 
-from typing import Any, Never, final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskgrad.errors import InputError
-from riskgrad.policy.base import Policy
+from riskgrad.policy.base import Policy, WithoutDensity
 from riskgrad.types import FloatArray, IntArray
 
 
 @final
-class Greedy(Policy):
+class Greedy(WithoutDensity):
     """Take the likeliest action of another policy; the first of them where several are.
 
     Args:
@@ -29,11 +28,6 @@ class Greedy(Policy):
     def dim(self) -> int:
         """Number of parameters d, those of the policy."""
         return self.policy.dim
-
-    @property
-    def noise_size(self) -> int:
-        """No random number."""
-        return 0
 
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
         """Give 1 for the likeliest action and 0 for others [B, A]."""
@@ -49,19 +43,6 @@ class Greedy(Policy):
     def executed(self, actions: NDArray[Any]) -> NDArray[Any]:
         """Give what the environment is to do, as the policy does."""
         return self.policy.executed(actions)
-
-    def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> Never:
-        """Refuse: there is no density."""
-        raise self._refusal()
-
-    def score_sum(
-        self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
-    ) -> Never:
-        """Refuse: there is no score."""
-        raise self._refusal()
-
-    def _refusal(self) -> InputError:
-        return InputError("policy", "be random for ratios, scores and entropy", self, "pass the policy itself")
 
     def __repr__(self) -> str:
         return f"Greedy({self.policy!r})"

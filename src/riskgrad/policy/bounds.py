@@ -1,0 +1,61 @@
+"""How unbounded numbers become the coordinates of an action that an environment accepts.
+
+executed = low + (high - low) * (f(a) + 1) / 2       f clips to [-1, 1], or squashes by tanh
+executed = clip(a, low, high)                        in coordinates with less than two finite bounds
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from riskgrad.errors import InputError
+from riskgrad.types import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """The bounds of the coordinates of an action; made by `Bounds.checked`.
+
+    Attributes:
+        low: smallest values [n].
+        high: largest values [n].
+        squashed: whether tanh keeps actions inside, rather than clipping.
+        centre: middle of the range, 0 where there is none [n].
+        half: half of the range, 1 where there is none [n].
+    """
+
+    low: FloatArray
+    high: FloatArray
+    squashed: bool
+    centre: FloatArray
+    half: FloatArray
+
+    @classmethod
+    def checked(cls, low: ArrayLike, high: ArrayLike, squashed: bool) -> "Bounds":
+        """Check the bounds [n] and work out the middle and half of the range."""
+        least, most = (np.atleast_1d(np.asarray(side, dtype=np.float64)) for side in (low, high))
+        if least.ndim != 1 or least.shape != most.shape or not least.size or not np.all(least < most):
+            raise InputError("low and high", "be two vectors of one length with low < high", (low, high))
+        finite = np.isfinite(least) & np.isfinite(most)
+        if squashed and not np.all(finite):
+            raise InputError("squashed", "be False where an action has no finite bounds", squashed)
+        centre, half = np.zeros(len(least)), np.ones(len(least))
+        centre[finite] = 0.5 * (least[finite] + most[finite])
+        half[finite] = 0.5 * (most[finite] - least[finite])
+        return cls(least, most, bool(squashed), centre, half)
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates n."""
+        return len(self.low)
+
+    def apply(self, actions: NDArray[Any]) -> FloatArray:
+        """Give the executed actions [..., n]."""
+        bent = np.tanh(actions) if self.squashed else actions
+        return np.clip(self.centre + self.half * bent, self.low, self.high)
+
+    def __repr__(self) -> str:
+        ends = f"low={self.low.tolist()}, high={self.high.tolist()}"
+        return f"{ends}, squashed=True" if self.squashed else ends

@@ -1,0 +1,89 @@
+"""A deterministic policy: the action is a linear function of the observation, or a network's output.
+
+    a = weights . o + bias [n], executed within the bounds as `gaussian` does;   a discrete action is the largest output
+
+It has no density and no score, hence no importance ratio: OnP-SF trains it, since the smoothed functional asks for
+returns only; OffP-SF and the score algorithm cannot, and say so.
+"""
+
+from collections.abc import Sequence
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from riskgrad.errors import InputError
+from riskgrad.policy.base import WithoutDensity, checked_thetas
+from riskgrad.policy.bounds import Bounds
+from riskgrad.policy.greedy import certain
+from riskgrad.policy.network import Activation, Network, checked_hidden, unbatched
+from riskgrad.types import FloatArray, IntArray
+
+
+@final
+class Deterministic(WithoutDensity):
+    """The action is a function of the observation: linear, or a network.
+
+    Args:
+        inputs: length of an observation; or the number of states, which are then one-hot.
+        n_actions: A, for discrete actions; then no bounds.
+        low: smallest value of each coordinate of an action [n], for continuous actions.
+        high: largest value of each coordinate [n].
+        hidden: units of each hidden layer; none is linear.
+        activation: "tanh" or "relu".
+        squashed: bring actions within the bounds by tanh rather than by clipping.
+    """
+
+    def __init__(
+        self,
+        inputs: int,
+        n_actions: int | None = None,
+        *,
+        low: ArrayLike | None = None,
+        high: ArrayLike | None = None,
+        hidden: Sequence[int] | int = (),
+        activation: Activation = "tanh",
+        squashed: bool = False,
+    ) -> None:
+        if (n_actions is None) == (low is None or high is None):
+            raise InputError("n_actions", "be given, or else low and high", (n_actions, low, high))
+        self.bounds = None if low is None or high is None else Bounds.checked(low, high, squashed)
+        outputs = n_actions if self.bounds is None else self.bounds.size
+        if outputs is None or isinstance(outputs, bool) or outputs < 1:
+            raise InputError("n_actions", "be an integer of at least 1", n_actions)
+        self.network = Network(inputs, checked_hidden(hidden), outputs, activation)
+
+    @property
+    def dim(self) -> int:
+        """Number of parameters d."""
+        return self.network.dim
+
+    def act(
+        self, thetas: FloatArray, rows: IntArray, observations: NDArray[Any], uniforms: FloatArray | None
+    ) -> NDArray[Any]:
+        """Give the action for each observation; see `Policy.act`."""
+        del uniforms
+        outputs = self.network.apply(thetas, rows, self.network.acting_inputs(observations))
+        return np.argmax(outputs, axis=-1) if self.bounds is None else outputs
+
+    def executed(self, actions: NDArray[Any]) -> NDArray[Any]:
+        """Give the actions within the bounds of the environment."""
+        return actions if self.bounds is None else self.bounds.apply(actions)
+
+    def initial_theta(self, generator: np.random.Generator) -> FloatArray:
+        """Give zeros for a linear policy; draw hidden weights otherwise."""
+        return self.network.initial(generator, last=0.01) if self.network.hidden else np.zeros(self.dim)
+
+    def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
+        """Give 1 for the action taken and 0 for others [B, A]; refuse for continuous actions."""
+        if self.bounds is not None:
+            raise InputError("policy", "have finitely many actions for probabilities", self)
+        thetas, flat = checked_thetas(theta, self.dim)
+        inputs, single = self.network.checked_inputs(observations)
+        return unbatched(certain(self.network.apply_all(thetas, inputs)), flat, single)
+
+    def __repr__(self) -> str:
+        net = self.network
+        hidden = f", hidden={net.hidden}, activation={net.activation!r}" if net.hidden else ""
+        what = f"{net.outputs} actions" if self.bounds is None else f"{self.bounds}"
+        return f"Deterministic({net.inputs}, {what}{hidden})"

@@ -1,0 +1,165 @@
+"""Normal actions whose mean is a network of the observation and whose spread is a parameter of its own.
+
+    a = mean_theta(o) + exp(log_std) * z,   z standard normal        a [n] is what densities speak of
+    executed = low + (high - low) * (f(a) + 1) / 2                   f clips to [-1, 1], or squashes by tanh
+    executed = a                                                     in coordinates without finite bounds
+
+    P policies at once   B observations   k inputs   n coordinates of an action   d parameters
+
+The flat vector is that of the network (see `mlp`; without hidden layers the mean is linear), then log_std [n] as
+differences from log(initial_std): zeros are a policy with mean 0, the middle of the bounds, and that spread.
+
+What is decided here, and why:
+
+- Recorded actions are a, before clipping or squashing. What is done to a afterwards does not depend on theta, so that
+  importance ratios and scores of a are those of what was executed, and no logarithm of a Jacobian near the bounds.
+- Bounded coordinates are in units of half the range, so that one initial spread fits every environment.
+- z is the inverse normal CDF at a uniform number of the episode's stream.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, Never, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from riskgrad.errors import InputError
+from riskgrad.policy.base import Policy, checked_coefficients, checked_theta, checked_thetas
+from riskgrad.policy.bounds import Bounds
+from riskgrad.policy.network import Activation, Network, checked_hidden, unbatched
+from riskgrad.types import FloatArray, IntArray
+
+HALF_LOG_TWO_PI: Final = 0.5 * np.log(2.0 * np.pi)
+SMALLEST: Final = 2.0**-54  # half of the step between uniform numbers; normal numbers stay within +-8.3
+
+
+@final
+class Gaussian(Policy):
+    """Normal actions with a mean that is linear or a network, and a spread that does not depend on the observation.
+
+    Args:
+        inputs: length of an observation; or the number of states, which are then one-hot.
+        low: smallest value of each coordinate of an action [n]; -inf for none.
+        high: largest value of each coordinate [n]; inf for none.
+        hidden: units of each hidden layer of the mean; none is linear.
+        activation: "tanh" or "relu".
+        squashed: bring actions within the bounds by tanh rather than by clipping; needs finite bounds.
+        initial_std: spread where the last n parameters are 0, in units of half the range.
+    """
+
+    def __init__(
+        self,
+        inputs: int,
+        low: ArrayLike,
+        high: ArrayLike,
+        hidden: Sequence[int] | int = (),
+        activation: Activation = "tanh",
+        *,
+        squashed: bool = False,
+        initial_std: float = 0.5,
+    ) -> None:
+        self.bounds = Bounds.checked(low, high, squashed)
+        if not 0.0 < initial_std < np.inf:
+            raise InputError("initial_std", "be finite and positive", initial_std)
+        self.initial_std = float(initial_std)
+        self.network = Network(inputs, checked_hidden(hidden), self.bounds.size, activation)
+
+    @property
+    def dim(self) -> int:
+        """Number of parameters: those of the mean, and n."""
+        return self.network.dim + self.bounds.size
+
+    @property
+    def noise_size(self) -> int:
+        """One uniform number for each coordinate."""
+        return self.bounds.size
+
+    def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> Never:
+        """Refuse: there is a continuum of actions."""
+        del theta, observations
+        raise InputError("policy", "have finitely many actions for probabilities", self, "use log_prob")
+
+    def mean(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
+        """Give the mean of the action [B, n], with the axes of `Policy.probabilities`."""
+        thetas, flat = checked_thetas(theta, self.dim)
+        inputs, single = self.network.checked_inputs(observations)
+        return unbatched(self.network.apply_all(thetas, inputs), flat, single)
+
+    def std(self, theta: ArrayLike) -> FloatArray:
+        """Give the spread of the action [n], or [P, n]."""
+        thetas, flat = checked_thetas(theta, self.dim)
+        found = self._std(thetas)
+        return found[0] if flat else found
+
+    def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
+        """Give log pi_theta(a_b | o_b) [B], the density of a; see `Policy.log_prob`."""
+        thetas, flat = checked_thetas(theta, self.dim)
+        inputs, single = self.network.checked_inputs(observations)
+        given = self._checked_actions(actions, len(inputs))
+        std = self._std(thetas)[:, None, :]
+        z = (given - self.network.apply_all(thetas, inputs)) / std
+        logs = np.sum(-0.5 * z * z - np.log(std) - HALF_LOG_TWO_PI, axis=-1)
+        return unbatched(logs, flat, single)
+
+    def score_sum(
+        self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
+    ) -> FloatArray:
+        """Give sum_b c_b grad log pi_theta(a_b | o_b) [d]."""
+        vector = checked_theta(theta, self.dim)
+        inputs, _ = self.network.checked_inputs(observations)
+        given = self._checked_actions(actions, len(inputs))
+        scale = checked_coefficients(coefficients, len(inputs))[:, None]
+        std = self._std(vector[None])[0]
+        z = (given - self.network.apply_all(vector[None], inputs)[0]) / std
+        total = self.network.pullback(vector, inputs, scale * z / std)
+        total[self.network.dim :] = np.sum(scale * (z * z - 1.0), axis=0)
+        return total
+
+    def entropy_sum(self, theta: ArrayLike, observations: ArrayLike, coefficients: ArrayLike) -> FloatArray:
+        """Give sum_b c_b grad H [d]: the entropy of a is the sum of log_std and a constant."""
+        checked_theta(theta, self.dim)
+        inputs, _ = self.network.checked_inputs(observations)
+        total = np.zeros(self.dim)
+        total[self.network.dim :] = np.sum(checked_coefficients(coefficients, len(inputs)))
+        return total
+
+    def act(
+        self, thetas: FloatArray, rows: IntArray, observations: NDArray[Any], uniforms: FloatArray | None
+    ) -> NDArray[Any]:
+        """Choose an action for each observation; see `Policy.act`."""
+        means = self.network.apply(thetas, rows, self.network.acting_inputs(observations))
+        if uniforms is None:
+            return means
+        return means + self._std(thetas)[rows] * standard_normal(uniforms)
+
+    def executed(self, actions: NDArray[Any]) -> NDArray[Any]:
+        """Give the actions within the bounds of the environment [B, n]."""
+        return self.bounds.apply(actions)
+
+    def initial_theta(self, generator: np.random.Generator) -> FloatArray:
+        """Draw hidden weights; the last layer is small, so that the mean begins near the middle of the bounds."""
+        if not self.network.hidden:
+            return np.zeros(self.dim)
+        return np.concatenate([self.network.initial(generator, last=0.01), np.zeros(self.bounds.size)])
+
+    def _std(self, thetas: FloatArray) -> FloatArray:
+        return self.initial_std * np.exp(thetas[:, self.network.dim :])
+
+    def _checked_actions(self, actions: ArrayLike, size: int) -> FloatArray:
+        given = np.asarray(actions, dtype=np.float64)
+        shape = (size, self.bounds.size)
+        if given.shape != shape and not (size == 1 and given.shape == shape[1:]):
+            raise InputError("actions", f"have shape {shape}", f"shape {given.shape}")
+        return given.reshape(shape)
+
+    def __repr__(self) -> str:
+        net = self.network
+        hidden = f", hidden={net.hidden}, activation={net.activation!r}" if net.hidden else ""
+        return f"Gaussian({net.inputs}, {self.bounds}{hidden}, initial_std={self.initial_std:g})"
+
+
+def standard_normal(uniforms: FloatArray) -> FloatArray:
+    """Give the inverse normal CDF at uniform numbers in [0, 1)."""
+    from scipy.special import ndtri  # noqa: PLC0415 - scipy only where actions are drawn
+
+    return np.asarray(ndtri(np.clip(uniforms, SMALLEST, 1.0 - 2.0 * SMALLEST)), dtype=np.float64)

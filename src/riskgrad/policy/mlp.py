@@ -1,0 +1,148 @@
+"""A softmax whose preferences are the outputs of a network: pi_theta(a | o) = softmax(network(o))[a].
+
+    P policies at once   B observations   k inputs   A actions   d parameters
+
+The layout of the flat vector, for layers of n_0 = k, n_1, ..., n_L units (n_L = A, or the sum over the components):
+
+    layer l = 1 .. L     weights [n_{l-1}, n_l], row by row: the weight from unit i to unit j at start_l + i * n_l + j
+                         biases [n_l]                        the bias of unit j at start_l + n_{l-1} * n_l + j
+    start_1 = 0          start_{l+1} = start_l + (n_{l-1} + 1) * n_l
+
+The activation (tanh or relu) stands between layers, not after the last. Without hidden layers the policy is the linear
+softmax with biases.
+
+Several components (a MultiDiscrete action) are chosen independently: the outputs of the components follow one another,
+an action is a vector [k] of indices, and its probability is the product.
+"""
+
+from collections.abc import Sequence
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from riskgrad.errors import InputError
+from riskgrad.policy.base import Policy, checked_coefficients, checked_theta, checked_thetas, chosen
+from riskgrad.policy.network import Activation, Network, checked_hidden, unbatched
+from riskgrad.policy.softmax import log_softmax, softmax
+from riskgrad.types import FloatArray, IntArray
+
+
+@final
+class MLP(Policy):
+    """A softmax over the outputs of a network.
+
+    Args:
+        inputs: length of an observation; or the number of states, which are then one-hot.
+        n_actions: A, or the sizes of the components of an action.
+        hidden: units of each hidden layer.
+        activation: "tanh" or "relu".
+    """
+
+    def __init__(
+        self,
+        inputs: int,
+        n_actions: int | Sequence[int],
+        hidden: Sequence[int] | int = (32, 32),
+        activation: Activation = "tanh",
+    ) -> None:
+        several = isinstance(n_actions, Sequence | np.ndarray)
+        self._parts = tuple(int(part) for part in n_actions) if several else (n_actions,)
+        if not self._parts or any(isinstance(part, bool) or part < 1 for part in self._parts):
+            raise InputError("n_actions", "be an integer of at least 1, or several of them", n_actions)
+        self.n_actions: int | tuple[int, ...] = self._parts if several else self._parts[0]
+        self.network = Network(inputs, checked_hidden(hidden), sum(self._parts), activation)
+        ends = np.cumsum(self._parts)
+        self._slices = [slice(int(end) - part, int(end)) for end, part in zip(ends, self._parts, strict=True)]
+
+    @property
+    def dim(self) -> int:
+        """Number of parameters d."""
+        return self.network.dim
+
+    @property
+    def noise_size(self) -> int:
+        """One uniform number for each component."""
+        return len(self._parts)
+
+    def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
+        """Give pi_theta(a | o) [B, A]; see `Policy.probabilities`. Several components follow one another."""
+        thetas, flat = checked_thetas(theta, self.dim)
+        inputs, single = self.network.checked_inputs(observations)
+        return unbatched(self._over_parts(softmax, self.network.apply_all(thetas, inputs)), flat, single)
+
+    def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
+        """Give log pi_theta(a_b | o_b) [B]; see `Policy.log_prob`."""
+        thetas, flat = checked_thetas(theta, self.dim)
+        inputs, single = self.network.checked_inputs(observations)
+        indices = self._checked_actions(actions, len(inputs))
+        logs = self._over_parts(log_softmax, self.network.apply_all(thetas, inputs))
+        return unbatched(np.sum(logs[:, np.arange(len(inputs))[:, None], indices], axis=-1), flat, single)
+
+    def score_sum(
+        self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
+    ) -> FloatArray:
+        """Give sum_b c_b grad log pi_theta(a_b | o_b) [d]."""
+        vector = checked_theta(theta, self.dim)
+        inputs, _ = self.network.checked_inputs(observations)
+        indices = self._checked_actions(actions, len(inputs))
+        scale = checked_coefficients(coefficients, len(inputs))[:, None]
+        cotangents = -scale * self._over_parts(softmax, self.network.apply_all(vector[None], inputs)[0])
+        cotangents[np.arange(len(inputs))[:, None], indices] += scale
+        return self.network.pullback(vector, inputs, cotangents)
+
+    def entropy_sum(self, theta: ArrayLike, observations: ArrayLike, coefficients: ArrayLike) -> FloatArray:
+        """Give sum_b c_b grad H(pi_theta(. | o_b)) [d]; d H / d h(a) = - pi(a) (log pi(a) + H)."""
+        vector = checked_theta(theta, self.dim)
+        inputs, _ = self.network.checked_inputs(observations)
+        scale = checked_coefficients(coefficients, len(inputs))[:, None]
+        slopes = self._over_parts(_entropy_slopes, self.network.apply_all(vector[None], inputs)[0])
+        return self.network.pullback(vector, inputs, scale * slopes)
+
+    def act(
+        self, thetas: FloatArray, rows: IntArray, observations: NDArray[Any], uniforms: FloatArray | None
+    ) -> NDArray[Any]:
+        """Choose an action for each observation; see `Policy.act`."""
+        outputs = self.network.apply(thetas, rows, self.network.acting_inputs(observations))
+        picked = np.empty((len(rows), len(self._parts)), dtype=np.int64)
+        for c, part in enumerate(self._slices):
+            logits = outputs[:, part]
+            if uniforms is None:
+                picked[:, c] = np.argmax(logits, axis=-1)
+            else:
+                # the scale of the weights does not matter to `chosen`
+                weights = np.exp(logits - np.max(logits, axis=-1, keepdims=True))
+                picked[:, c] = chosen(weights, uniforms[:, c])
+        return picked[:, 0] if isinstance(self.n_actions, int) else picked
+
+    def initial_theta(self, generator: np.random.Generator) -> FloatArray:
+        """Draw hidden weights; the last layer is small, so that all actions begin with nearly the same chance."""
+        return self.network.initial(generator, last=0.01)
+
+    def _over_parts(self, function: Any, outputs: FloatArray) -> FloatArray:
+        """Apply a function of preferences to each component of the outputs [..., n]."""
+        if len(self._parts) == 1:
+            return function(outputs)
+        return np.concatenate([function(outputs[..., part]) for part in self._slices], axis=-1)
+
+    def _checked_actions(self, actions: ArrayLike, size: int) -> IntArray:
+        """Return the output that each component of each action stands for [B, components]."""
+        given = np.asarray(actions)
+        shape = (size,) if isinstance(self.n_actions, int) else (size, len(self._parts))
+        if given.dtype.kind not in "iu" or (given.shape != shape and not (size == 1 and given.shape == shape[1:])):
+            raise InputError("actions", f"be integers of shape {shape}", f"{given.dtype} of shape {given.shape}")
+        indices = given.reshape(size, len(self._parts)).astype(np.int64)
+        bad = (indices < 0) | (indices >= np.array(self._parts))
+        if np.any(bad):
+            raise InputError("actions", f"be in 0..{self.n_actions} - 1", int(indices[bad][0]))
+        return indices + np.array([part.start for part in self._slices])
+
+    def __repr__(self) -> str:
+        net = self.network
+        return f"MLP({net.inputs}, {self.n_actions}, hidden={net.hidden}, activation={net.activation!r})"
+
+
+def _entropy_slopes(preferences: FloatArray) -> FloatArray:
+    logs = log_softmax(preferences)
+    chances = np.exp(logs)
+    return -chances * (logs - np.sum(chances * logs, axis=-1, keepdims=True))

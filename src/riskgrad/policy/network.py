@@ -1,0 +1,121 @@
+"""A feed-forward network that is read from a flat vector; what the MLP, Gaussian and linear policies have in common.
+
+    P parameter vectors   B observations   k inputs   n outputs   d parameters
+
+The layout of the vector is at the top of `mlp`. An observation is a vector of k numbers, or an integer state, which
+stands for the one-hot vector of length k.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from riskgrad.compiled import cores, in_blocks, plain
+from riskgrad.errors import InputError, UnknownNameError
+from riskgrad.policy import _network_kernels as kernels
+from riskgrad.policy.base import checked_states
+from riskgrad.types import FloatArray, IntArray
+
+Activation = Literal["tanh", "relu"]
+
+
+@dataclass(frozen=True)
+class Network:
+    """Layers of weights and biases with an activation between them; without hidden units it is linear.
+
+    Attributes:
+        inputs: k.
+        hidden: units of each hidden layer.
+        outputs: n.
+        activation: "tanh" or "relu".
+    """
+
+    inputs: int
+    hidden: tuple[int, ...]
+    outputs: int
+    activation: Activation = "tanh"
+    sizes: IntArray = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for name, value in (("inputs", self.inputs), *(("hidden", units) for units in self.hidden)):
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+                raise InputError(name, "be an integer of at least 1", value)
+        if self.activation not in ("tanh", "relu"):
+            raise UnknownNameError("activation", self.activation, ["tanh", "relu"])
+        object.__setattr__(self, "sizes", np.array([self.inputs, *self.hidden, self.outputs], dtype=np.int64))
+
+    @property
+    def dim(self) -> int:
+        """Number of parameters: (inputs + 1) * outputs of each layer."""
+        return int(np.sum((self.sizes[:-1] + 1) * self.sizes[1:]))
+
+    def apply(self, thetas: FloatArray, rows: IntArray, inputs: FloatArray) -> FloatArray:
+        """Give the outputs [B, n] of inputs [B, k], each through thetas[rows[b]]; theta may be longer than dim."""
+        outputs = np.empty((len(rows), self.outputs))
+        kernels.forward(thetas, rows, inputs, self.sizes, self.activation == "relu", outputs)
+        return outputs
+
+    def apply_all(self, thetas: FloatArray, inputs: FloatArray) -> FloatArray:
+        """Give the outputs [P, B, n] of the same inputs [B, k] through each of thetas [P, d]."""
+        found = np.empty((len(thetas), len(inputs), self.outputs))
+        rows, relu = plain(thetas, np.float64), self.activation == "relu"
+        in_blocks(
+            lambda begin, end: kernels.forward_all(begin, end, rows, inputs, self.sizes, relu, found),
+            len(inputs),
+            cores(),
+        )
+        return found
+
+    def pullback(self, theta: FloatArray, inputs: FloatArray, cotangents: FloatArray) -> FloatArray:
+        """Give the sum over b of cotangents[b] . d outputs[b] / d theta, as long as theta."""
+        gradient = np.zeros(len(theta))
+        kernels.pullback(plain(theta, np.float64), inputs, self.sizes, self.activation == "relu", cotangents, gradient)
+        return gradient
+
+    def checked_inputs(self, observations: ArrayLike) -> tuple[FloatArray, bool]:
+        """Return inputs [B, k], and whether the caller gave a single observation; integers are one-hot states."""
+        batch = np.asarray(observations)
+        if batch.ndim < 2 and batch.dtype.kind in "iu":
+            states, single = checked_states(batch, self.inputs)
+            return one_hot(states, self.inputs), single
+        if batch.ndim not in (1, 2) or batch.shape[-1] != self.inputs or batch.dtype.kind not in "iufb":
+            rule = f"be vectors of {self.inputs} numbers or integer states"
+            raise InputError("observations", rule, f"{batch.dtype} of shape {batch.shape}")
+        return np.atleast_2d(np.require(batch, np.float64, ["C", "W"])), batch.ndim == 1
+
+    def acting_inputs(self, observations: NDArray[Any]) -> FloatArray:
+        """Give inputs [B, k] from observations that a source of episodes has checked."""
+        if observations.ndim == 1 and observations.dtype.kind in "iu":
+            return one_hot(observations, self.inputs)
+        return np.require(observations, np.float64, ["C", "W"])
+
+    def initial(self, generator: np.random.Generator, last: float) -> FloatArray:
+        """Draw a start [d]: weights of variance 1 / inputs (2 / inputs for relu), the last layer scaled, biases 0."""
+        gain = 2.0 if self.activation == "relu" else 1.0
+        parts: list[FloatArray] = []
+        for layer in range(len(self.sizes) - 1):
+            n_in, n_out = int(self.sizes[layer]), int(self.sizes[layer + 1])
+            scale = last * np.sqrt(1.0 / n_in) if layer == len(self.sizes) - 2 else np.sqrt(gain / n_in)
+            parts += [scale * generator.standard_normal(n_in * n_out), np.zeros(n_out)]
+        return np.concatenate(parts)
+
+
+def one_hot(states: NDArray[Any], size: int) -> FloatArray:
+    """Give the rows of the identity [B, size] that stand for states [B]."""
+    found = np.zeros((len(states), size))
+    found[np.arange(len(states)), states] = 1.0
+    return found
+
+
+def checked_hidden(hidden: Sequence[int] | int) -> tuple[int, ...]:
+    """Return the units of the hidden layers as a tuple; one number is one layer."""
+    return (hidden,) if isinstance(hidden, int) else tuple(hidden)
+
+
+def unbatched(values: FloatArray, flat: bool, single: bool) -> FloatArray:
+    """Drop the axis P of a flat theta and the axis B of a single observation."""
+    without_batch = values[:, 0] if single else values
+    return without_batch[0] if flat else without_batch
