@@ -1,7 +1,8 @@
 """`rg.train`: from an environment and a risk measure to a trained policy, with defaults that need no tuning.
 
 What it picks: a finite model gives the compiled sampler and a softmax over a table; `algorithm="auto"` is the score
-algorithm where the measure has an influence, and OffP-SF, which needs estimates only, where it has none. On the way to
+algorithm where the measure has an influence, OffP-SF, which needs estimates only, where it has none, and OnP-SF for a
+policy without a density, which can be neither scored nor reweighted. On the way to
 the named measure it follows a path from the mean and adds an entropy bonus that fades (see `riskgrad.algorithms`); the
 run says so in its notes. With `schedule="paper"` there is no path, no bonus and one step per batch.
 """
@@ -17,14 +18,16 @@ from riskgrad.algorithms.loop import Keeping
 from riskgrad.algorithms.problem import held_out_size, looks, whole
 from riskgrad.algorithms.schedule import ScheduleName, default_numbers
 from riskgrad.ascent import Ascent
+from riskgrad.envs import CompiledEnv
 from riskgrad.episodes.base import Source
 from riskgrad.episodes.resolve import Environment, resolve_source
 from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.mdp import FiniteMDP
-from riskgrad.policy import Policy, TabularGibbs
+from riskgrad.policy import LinearSoftmax, Policy, TabularGibbs
+from riskgrad.policy.base import WithoutDensity
 from riskgrad.risk import RiskMeasure, parse
 from riskgrad.run import Run
-from riskgrad.run.result import describe
+from riskgrad.run.recipes import describe
 
 ALGORITHMS: Final[Mapping[str, Callable[..., Run]]] = {"onp_sf": onp_sf, "offp_sf": offp_sf, "score": score_ascent}
 
@@ -76,7 +79,7 @@ def train(
         risk_path: the part of the run over which the measure goes from the mean to the named one; None for no path.
         entropy: the bonus at the start, in standard deviations of the return.
         seed: the run's seed.
-        theta: where to start [d]; zeros by default.
+        theta: where to start [d]; by default what the policy starts from, mostly zeros.
         held_out: episodes of each look at an iterate; None for a tenth of the training, 0 takes the last iterate.
         keeping: `folder`, `resume`, `callback`, `checkpoint_seconds`; see `riskgrad.algorithms.loop.Keeping`.
 
@@ -84,12 +87,13 @@ def train(
         the run: the policy, its parameters, the history and the exact cost in episodes.
     """
     measure = parse(risk)
-    name = _algorithm(algorithm, measure)
     source = resolve_source(env, horizon, discount, env_options=env_options, threads=threads)
     trained = policy or _policy(source)
+    name = _algorithm(algorithm, measure, trained)
     plain = schedule == "paper"
     options: dict[str, Any] = {"step_size": step_size, "episodes": episodes, "schedule": schedule, "held_out": held_out}
-    options["entropy"] = (0.0 if plain else PRACTICAL.entropy) if entropy is None else entropy
+    bonus = 0.0 if plain or isinstance(trained, WithoutDensity) else PRACTICAL.entropy
+    options["entropy"] = bonus if entropy is None else entropy
     options["risk_path"] = _path(measure, plain) if risk_path == "auto" else risk_path
     options |= _own(name, plain, smoothing=smoothing, directions=directions, steps_per_batch=steps_per_batch)
     options["iterations"] = _iterations(name, trained, options, iterations, max_episodes)
@@ -103,8 +107,10 @@ def train(
     return ALGORITHMS[name](source, trained, measure, seed=seed, theta=theta, **options, **keeping)
 
 
-def _algorithm(name: str, risk: RiskMeasure) -> str:
+def _algorithm(name: str, risk: RiskMeasure, policy: Policy) -> str:
     plain = str(name).lower().replace("-", "_")
+    if plain == "auto" and isinstance(policy, WithoutDensity):
+        return "onp_sf"
     if plain == "auto":
         return "offp_sf" if type(risk).influence is RiskMeasure.influence else "score"
     if plain not in ALGORITHMS:
@@ -161,4 +167,7 @@ def _policy(source: Source) -> Policy:
     mdp = getattr(source, "mdp", None)
     if isinstance(mdp, FiniteMDP):
         return TabularGibbs(mdp.n_states, mdp.n_actions)
+    env = getattr(source, "env", None)
+    if isinstance(env, CompiledEnv):
+        return LinearSoftmax(env.n_features, env.n_actions)
     raise InputError("policy", "be given for a source that is not a finite model", None)

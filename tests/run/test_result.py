@@ -1,11 +1,13 @@
+import json
+
 import numpy as np
 import pytest
 
 import riskgrad as rg
 from riskgrad.errors import InputError, StorageError
-from riskgrad.policy import Gibbs, TabularGibbs
+from riskgrad.policy import MLP, Gaussian, Gibbs, LinearSoftmax, TabularGibbs
 from riskgrad.run import Run
-from riskgrad.run.result import policy_facts
+from riskgrad.run.recipes import built, written
 
 
 def example(policy):
@@ -18,7 +20,7 @@ def example(policy):
         episodes_used=1200,
         held_out_episodes=200,
         held_out_risk=1.5,
-        settings={"algorithm": "offp_sf", "risk": "cvar:0.1", "policy": policy_facts(policy)},
+        settings={"algorithm": "offp_sf", "risk": "cvar:0.1", "policy": written(policy)},
         notes=("a note",),
         finished=True,
         given_policy=policy,
@@ -61,3 +63,43 @@ def test_it_prints_what_it_is():
     assert (
         repr(example(TabularGibbs(2, 3))) == "<Run: offp_sf on cvar:0.1, finished after 1 iterations and 1200 episodes>"
     )
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        TabularGibbs(3, 2),
+        LinearSoftmax(4, 3, feature_bound=1.0),
+        MLP(2, 3, hidden=(4,), activation="relu"),
+        MLP(2, (2, 3), hidden=()),
+        Gaussian(2, [-1.0, -np.inf], [1.0, np.inf], hidden=(3,)),
+        Gaussian(2, -2.0, 2.0, squashed=True, initial_std=0.25),
+    ],
+    ids=repr,
+)
+def test_policies_made_of_numbers_come_back(tmp_path, policy):
+    facts = json.loads(json.dumps(written(policy), allow_nan=False))
+    again = built(facts)
+    assert type(again) is type(policy)
+    assert again.dim == policy.dim
+    assert written(again) == written(policy)
+    rng = np.random.default_rng(0)
+    theta = rng.normal(size=policy.dim)
+    finite = isinstance(policy, TabularGibbs)
+    observations = np.array([0, 2]) if finite else rng.normal(size=(2, 4 if isinstance(policy, LinearSoftmax) else 2))
+    uniforms = rng.random((2, policy.noise_size))
+    rows = np.zeros(2, dtype=np.int64)
+    actions = policy.act(theta[None], rows, observations, uniforms)
+    np.testing.assert_array_equal(again.act(theta[None], rows, observations, uniforms), actions)
+    np.testing.assert_array_equal(
+        again.log_prob(theta, observations, actions), policy.log_prob(theta, observations, actions)
+    )
+
+
+def test_a_policy_that_only_looks_alike_has_no_recipe():
+    class TabularGibbs(rg.policy.Policy):  # the name of a kind that can be rebuilt
+        dim = 2
+        probabilities = log_prob = score_sum = None
+
+    assert written(TabularGibbs())["recipe"] is None
+    assert built({"kind": "os.system", "recipe": {"command": "true"}}) is None

@@ -59,7 +59,7 @@ def score_ascent(
         risk_path: the part of the run over which the measure goes from the mean to the named one; None for no path.
         entropy: a bonus, in standard deviations of the return, falling to 0.
         seed: the run's seed.
-        theta: theta_0 [d]; zeros by default.
+        theta: theta_0 [d]; by default what the policy starts from, mostly zeros.
         held_out: episodes of each look at an iterate; None for a tenth of the training, 0 takes the last iterate.
         keeping: `folder`, `resume`, `callback`, `checkpoint_seconds`; see `Keeping`.
 

@@ -28,7 +28,7 @@ from riskgrad.errors import InputError
 from riskgrad.policy import Policy
 from riskgrad.policy.base import checked_theta
 from riskgrad.random import Purpose
-from riskgrad.run.result import describe
+from riskgrad.run.recipes import describe
 from riskgrad.types import Episodes, FloatArray, IntArray
 from riskgrad.weights import log_ratios
 

@@ -1,9 +1,7 @@
 """The gradient of the policy's entropy at the states that a batch visited.
 
-    grad H(pi(.|o)) = - sum_a pi(a|o) log pi(a|o) grad log pi(a|o)
-
-exactly, over all actions, so that the bonus adds no noise of its own. Visits to the same integer state are counted
-together; of other observations at most 4096, evenly spread over the batch, are used.
+It is exact at each state (`Policy.entropy_sum`), so that the bonus adds no noise of its own. Visits to the same integer
+state are counted together; of other observations at most 4096, evenly spread over the batch, are used.
 """
 
 from typing import Any, Final
@@ -21,7 +19,7 @@ def entropy_gradient(policy: Policy, theta: FloatArray, batch: Episodes) -> Floa
     """Give the gradient [d] of the entropy, averaged over the visits of a batch.
 
     Args:
-        policy: a policy with finitely many actions.
+        policy: what acts; it must have a density.
         theta: its parameters [d].
         batch: the visits.
 
@@ -29,16 +27,7 @@ def entropy_gradient(policy: Policy, theta: FloatArray, batch: Episodes) -> Floa
         the gradient [d].
     """
     observations, shares = _visited(batch)
-    chances = policy.probabilities(theta, observations)
-    surprise = -np.log(np.maximum(chances, np.finfo(np.float64).tiny))
-    coefficients = shares[:, np.newaxis] * chances * surprise
-    actions = np.arange(chances.shape[1], dtype=np.int64)
-    return policy.score_sum(
-        theta,
-        np.repeat(observations, len(actions), axis=0),
-        np.tile(actions, len(observations)),
-        coefficients.ravel(),
-    )
+    return policy.entropy_sum(theta, observations, shares)
 
 
 def _visited(batch: Episodes) -> tuple[NDArray[Any], FloatArray]:

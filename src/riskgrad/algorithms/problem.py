@@ -24,7 +24,7 @@ from riskgrad.policy import Policy
 from riskgrad.policy.base import checked_theta
 from riskgrad.random import Purpose, Stream
 from riskgrad.risk import RiskMeasure, parse
-from riskgrad.run.result import describe, policy_facts
+from riskgrad.run.recipes import describe, written
 from riskgrad.types import Episodes, FloatArray
 
 
@@ -75,7 +75,7 @@ class Problem:
         return {
             "algorithm": algorithm,
             "risk": describe(self.risk),
-            "policy": policy_facts(self.policy),
+            "policy": written(self.policy),
             "iterations": self.iterations,
             "seed": int(self.seed),
             "start": digest(self.theta),
@@ -119,8 +119,8 @@ def stated(
         raise InputError("risk_path", "be a part of the run in (0, 1], or None", risk_path)
     if not 0.0 <= entropy < np.inf:
         raise InputError("entropy", "be finite and not negative", entropy)
-    start = np.zeros(policy.dim) if theta is None else checked_theta(theta, policy.dim).copy()
-    Stream(seed, Purpose.INITIAL)  # refuses a bad seed
+    first = Stream(seed, Purpose.INITIAL).generator()
+    start = policy.initial_theta(first) if theta is None else checked_theta(theta, policy.dim).copy()
     return Problem(policy, parse(risk), iterations, seed, start, risk_path, float(entropy))
 
 

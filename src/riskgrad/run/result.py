@@ -11,8 +11,9 @@ from typing import Any, Final
 import numpy as np
 
 from riskgrad.errors import InputError, StorageError
-from riskgrad.policy import Policy, TabularGibbs
+from riskgrad.policy import Policy
 from riskgrad.run import checkpoint, container
+from riskgrad.run.recipes import built
 from riskgrad.run.record import Line, read_history
 from riskgrad.types import FloatArray
 
@@ -51,7 +52,7 @@ class Run:
     @property
     def policy(self) -> Policy:
         """The policy that was trained; use it with `theta`."""
-        found = self.given_policy or policy_from_facts(self.settings.get("policy", {}))
+        found = self.given_policy or built(self.settings.get("policy", {}))
         if found is None:
             raise InputError(
                 "policy", "be given to load this run", self.settings.get("policy"), "write rg.load(path, policy=...)"
@@ -117,24 +118,3 @@ def from_facts(arrays: container.Arrays, facts: container.Facts, policy: Policy 
         finished=facts["finished"],
         given_policy=policy,
     )
-
-
-def policy_facts(policy: Policy) -> dict[str, Any]:
-    """Describe a policy; with its numbers, if they are all there is to it."""
-    facts: dict[str, Any] = {"kind": type(policy).__name__, "text": describe(policy)}
-    if isinstance(policy, TabularGibbs):
-        facts |= {"n_states": policy.n_states, "n_actions": policy.n_actions}
-    return facts
-
-
-def policy_from_facts(facts: dict[str, Any]) -> Policy | None:
-    """Rebuild a policy that is made of numbers; None for another."""
-    if facts.get("kind") == "TabularGibbs":
-        return TabularGibbs(facts["n_states"], facts["n_actions"])
-    return None
-
-
-def describe(thing: object) -> str:
-    """Describe a thing in words, without the address that a bare object prints and that differs between processes."""
-    words = str(thing)
-    return type(thing).__name__ if " at 0x" in words else words
