@@ -12,14 +12,18 @@ from riskgrad.theory.bounds import iterations_for as iterations_for
 from riskgrad.theory.bounds import thrifty_schedule as thrifty_schedule
 from riskgrad.theory.gradient_bounds import GradientBounds as GradientBounds
 from riskgrad.theory.gradient_bounds import gradient_bounds as gradient_bounds
+from riskgrad.theory.table import Row as Row
+from riskgrad.theory.table import bounds_table as bounds_table
 
 __all__ = [
     "Constants",
     "GradientBounds",
     "Guarantee",
+    "Row",
     "Schedule",
     "Smoothness",
     "bound",
+    "bounds_table",
     "constants",
     "gradient_bounds",
     "guarantee",
