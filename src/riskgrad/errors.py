@@ -4,6 +4,9 @@
     ├── InputError (ValueError)      an argument breaks a rule
     │   ├── UnknownNameError         a name that is not on the list; offers the nearest one
     │   └── TooLargeError            an exact computation that would not fit; names its size
+    ├── ContractError (AssertionError)   a user's part does not keep what it promises
+    ├── EpisodeError (RuntimeError)  an environment failed; names it, the policy's row, the seed and the step
+    ├── WorkerError (RuntimeError)   a process that did a part of the work died
     └── StorageError (OSError)       the disk is full, a folder is read-only, a file cannot be read
         └── DamagedFileError         a file is not what was written to it
 
@@ -57,6 +60,33 @@ class UnknownNameError(InputError):
 
 class TooLargeError(InputError):
     """An exact computation that would not fit in memory or time."""
+
+
+class ContractError(RiskgradError, AssertionError):
+    """A part (a risk measure, a policy, a source) does not keep what it promises."""
+
+
+class EpisodeError(RiskgradError, RuntimeError):
+    """An environment failed in the middle of an episode, or answered with what cannot be used.
+
+    Args:
+        env: the environment's name.
+        row: the row of thetas that acted.
+        seed: with which the episode was reset.
+        step: how many steps had been taken.
+        reason: what happened.
+    """
+
+    def __init__(self, env: str, row: int, seed: int, step: int, reason: str) -> None:
+        super().__init__(env, row, seed, step, reason)
+
+    def __str__(self) -> str:
+        env, row, seed, step, reason = self.args
+        return f"{env} failed at step {step} of the episode with seed {seed}, played by policy row {row}: {reason}"
+
+
+class WorkerError(RiskgradError, RuntimeError):
+    """A process that did a part of the work died: out of memory, killed, or crashed in an environment's own code."""
 
 
 class StorageError(RiskgradError, OSError):

@@ -1,0 +1,86 @@
+"""The backend that does work in other processes of this machine.
+
+Processes are spawned, not forked: a fork of a program with threads (numba, BLAS, MuJoCo) may hang, and other systems
+have no fork. They start with the first task and stay until the backend is closed or this process ends, so that
+environments are made once. Ctrl-C is left to this process, which then ends the others.
+
+A script that uses it must be importable: keep what it does under `if __name__ == "__main__":`.
+"""
+
+import multiprocessing
+import signal
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any, Self, TypeVar
+
+import numpy as np
+
+from riskgrad.errors import InputError, WorkerError
+
+Task = TypeVar("Task")
+Answer = TypeVar("Answer")
+
+
+class Processes:
+    """Do work in other processes.
+
+    Args:
+        workers: how many processes.
+    """
+
+    def __init__(self, workers: int) -> None:
+        if isinstance(workers, bool) or not isinstance(workers, int | np.integer) or workers < 1:
+            raise InputError("workers", "be an integer of at least 1", workers)
+        self._workers = int(workers)
+        self._pool: ProcessPoolExecutor | None = None
+
+    @property
+    def workers(self) -> int:
+        """How many processes work at once."""
+        return self._workers
+
+    def map(self, work: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
+        """Do the work on each task and give the answers in the order of the tasks; the first error is raised.
+
+        Args:
+            work: a function of a module.
+            tasks: what can be pickled.
+        """
+        pool = self._opened()
+        pending: list[Future[Answer]] = [pool.submit(work, task) for task in tasks]
+        try:
+            return [future.result() for future in pending]
+        except BrokenProcessPool as error:
+            self.close()
+            advice = "it ran out of memory, was killed, or its script lacks `if __name__ == '__main__':`"
+            raise WorkerError(f"one of {self._workers} worker processes died; {advice}") from error
+        except BaseException:
+            for future in pending:
+                future.cancel()
+            raise
+
+    def close(self) -> None:
+        """End the processes; the next task starts new ones."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+    def _opened(self) -> ProcessPoolExecutor:
+        if self._pool is None:
+            context: Any = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(self._workers, mp_context=context, initializer=_leave_interrupts)
+        return self._pool
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Processes({self._workers})"
+
+
+def _leave_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,0 +1,177 @@
+"""From what an environment shows to what a policy reads, and from what a policy chooses to what an environment accepts.
+
+    Discrete observations                      integer states from 0, for tables; networks read them as one-hot
+    Box                                        a vector of its numbers
+    MultiDiscrete, MultiBinary, Tuple, Dict    one vector, flattened as Gymnasium does (discrete parts one-hot)
+
+    Discrete actions                           Python integers, from the space's start
+    MultiDiscrete                              arrays of its type
+    Box                                        arrays of its type and shape, within its bounds
+
+Everything else is refused by name. Values are converted one by one: environments give Python floats, numpy scalars and
+integers, and some refuse a numpy integer as an action.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from gymnasium import Space, spaces
+from gymnasium.spaces.utils import flatdim, flatten
+from numpy.typing import NDArray
+
+from riskgrad.errors import InputError
+from riskgrad.policy import Policy
+from riskgrad.types import FloatArray
+
+
+@dataclass(frozen=True)
+class ObservationReader:
+    """How observations are read.
+
+    Attributes:
+        n_states: the number of states for a Discrete space, otherwise None.
+        size: n_states, or the length of the vector.
+        read: from one observation to a state or a vector; None where the observation is such a vector already.
+        shape: the shape of an observation that needs no reading.
+    """
+
+    n_states: int | None
+    size: int
+    read: Callable[[Any], Any] | None
+    shape: tuple[int, ...]
+
+    def room(self, count: int) -> NDArray[Any]:
+        """Give an array for `count` observations: states, or vectors."""
+        return np.zeros((count, self.size)) if self.n_states is None else np.zeros(count, dtype=np.int64)
+
+    def first(self, observation: Any) -> Any:
+        """Read the first observation of an episode, whose shape is checked."""
+        if self.read is not None:
+            return self.read(observation)
+        if np.shape(observation) != self.shape:
+            raise ValueError(f"the observation has shape {np.shape(observation)}, its space {self.shape}")
+        return observation
+
+
+def observation_reader(space: Space[Any]) -> ObservationReader:
+    """Give how the observations of a space are read; refuse a space that no policy reads."""
+    _refuse_unknown(space, "observation")
+    if isinstance(space, spaces.Discrete):
+        start = int(space.start)
+        return ObservationReader(int(space.n), int(space.n), lambda found: int(number(found)) - start, ())
+    size = flatdim(space)
+    if isinstance(space, spaces.Box) and len(space.shape) == 1:
+        return ObservationReader(None, size, None, space.shape)
+    if isinstance(space, spaces.Box | spaces.MultiBinary):
+        return ObservationReader(None, size, lambda found: _raveled(found, space.shape or ()), ())
+    return ObservationReader(None, size, lambda found: flatten(space, found), ())
+
+
+def batch_reader(space: Space[Any]) -> Callable[[Any], NDArray[Any]] | None:
+    """Give how a batch of observations [B, ...] is read at once; None for spaces that are read one by one."""
+    if isinstance(space, spaces.Discrete):
+        return lambda found: np.asarray(found, dtype=np.int64) - int(space.start)
+    if isinstance(space, spaces.Box | spaces.MultiBinary):
+        return lambda found: np.asarray(found, dtype=np.float64).reshape(len(found), -1)
+    return None
+
+
+@dataclass(frozen=True)
+class ActionWriter:
+    """How actions are written.
+
+    Attributes:
+        kind: "choice" of one of n, "choices" of several, or "numbers".
+        sizes: n of the choice, or of each of the choices.
+        low: the bounds of numbers [n].
+        high: the bounds of numbers [n].
+        write: from actions of a policy [B, ...] to a batch of actions of the environment.
+    """
+
+    kind: Literal["choice", "choices", "numbers"]
+    sizes: tuple[int, ...]
+    low: FloatArray
+    high: FloatArray
+    write: Callable[[NDArray[Any]], NDArray[Any]]
+
+    def one_by_one(self, actions: NDArray[Any]) -> list[Any]:
+        """Give actions for single environments: Python integers for a choice, arrays otherwise."""
+        written = self.write(actions)
+        return written.tolist() if self.kind == "choice" else list(written)
+
+    def check(self, policy: Policy) -> None:
+        """Refuse a policy that chooses among other actions."""
+        bounds = getattr(getattr(policy, "policy", policy), "bounds", None)
+        n_actions = getattr(getattr(policy, "policy", policy), "n_actions", None)
+        if self.kind == "numbers":
+            size = getattr(bounds, "size", len(self.low) if n_actions is None else None)
+            if size != len(self.low):
+                raise InputError("policy", f"have actions of {len(self.low)} numbers", policy, "see rg.policy.Gaussian")
+            return
+        wanted = self.sizes[0] if self.kind == "choice" else self.sizes
+        if n_actions is not None and n_actions != wanted:
+            raise InputError("policy", f"have the environment's actions, {wanted}", policy)
+        if n_actions is None and hasattr(bounds, "size"):
+            raise InputError("policy", "have discrete actions", policy, "see rg.policy.MLP")
+
+
+def action_writer(space: Space[Any]) -> ActionWriter:
+    """Give how actions of a space are written; refuse a space that no policy acts in."""
+    none = np.zeros(0)
+    inner: Any = space  # spaces are only partly typed
+    if isinstance(space, spaces.Discrete):
+        start = int(space.start)
+        return ActionWriter("choice", (int(space.n),), none, none, lambda chosen: chosen + start)
+    if isinstance(space, spaces.MultiDiscrete):
+        shape, kind, begins = space.shape, inner.dtype, np.ravel(inner.start)
+        sizes = tuple(int(size) for size in np.ravel(inner.nvec))
+        return ActionWriter(
+            "choices",
+            sizes,
+            none,
+            none,
+            lambda chosen: (chosen.reshape(-1, len(sizes)) + begins).astype(kind).reshape(-1, *shape),
+        )
+    if isinstance(space, spaces.Box):
+        return _box_writer(inner)
+    raise InputError("action space", "be Discrete, MultiDiscrete or Box", type(space).__name__)
+
+
+def _box_writer(space: Any) -> ActionWriter:
+    low, high = (np.asarray(np.ravel(side), dtype=np.float64) for side in (space.low, space.high))
+    shape, kind, whole = space.shape, space.dtype, np.issubdtype(space.dtype, np.integer)
+
+    def write(actions: NDArray[Any]) -> NDArray[Any]:
+        inside = np.clip(actions.reshape(-1, len(low)), low, high)
+        return (np.rint(inside) if whole else inside).astype(kind).reshape(-1, *shape)
+
+    return ActionWriter("numbers", (), low, high, write)
+
+
+def number(value: Any) -> float | int:
+    """Give a plain number from a Python or numpy number, or from an array with a single one."""
+    if isinstance(value, float | int):
+        return value
+    array = np.asarray(value)
+    if array.size != 1 or array.dtype.kind not in "iufb":
+        raise TypeError(f"a number was expected, got {value!r}")
+    return array.item()
+
+
+def _raveled(found: Any, shape: tuple[int, ...]) -> FloatArray:
+    array = np.asarray(found, dtype=np.float64)
+    if array.shape != shape:
+        raise ValueError(f"the observation has shape {array.shape}, its space {shape}")
+    return array.ravel()
+
+
+def _refuse_unknown(space: Space[Any], name: str) -> None:
+    inner: Any = space
+    if isinstance(space, spaces.Tuple | spaces.Dict):
+        for part in inner.spaces if isinstance(space, spaces.Tuple) else inner.spaces.values():
+            _refuse_unknown(part, name)
+    elif not isinstance(space, spaces.Discrete | spaces.Box | spaces.MultiDiscrete | spaces.MultiBinary):
+        rule = "be made of Discrete, Box, MultiDiscrete, MultiBinary, Tuple and Dict"
+        raise InputError(f"{name} space", rule, type(space).__name__)
