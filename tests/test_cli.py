@@ -35,6 +35,20 @@ def test_train_resume_and_evaluate(tmp_path):
     assert [row["risk"] for row in json.loads(table.stdout)["rows"]] == ["cvar:0.1", "mean"]
 
 
+def test_bounds_prints_and_draws(tmp_path):
+    picture = tmp_path / "bounds.svg"
+    words = ("bounds", "two-roads", "--risk", "dual-power:2", "--iterations", "100", "--plot", str(picture), "--json")
+    done = riskgrad(*words)
+    assert done.returncode == 0, done.stderr
+    rows = {row["symbol"]: row for row in json.loads(done.stdout)}
+    slope = rows["L_rho (as:lip)"]
+    assert slope["measured"] <= slope["sharp"] <= slope["literal"]
+    assert picture.stat().st_size > 10_000
+    refused = riskgrad("bounds", "two-roads", "--risk", "cvar:0.1")
+    assert refused.returncode == 2
+    assert "SmoothCVaR" in refused.stderr
+
+
 def test_envs_lists_every_model():
     assert {row["name"] for row in json.loads(riskgrad("envs", "--json").stdout)} >= {"two-roads", "inventory"}
 
