@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from riskgrad import ascent as ascent
     from riskgrad import distortion as distortion
+    from riskgrad import envs as envs
     from riskgrad import episodes as episodes
     from riskgrad import evaluation as evaluation
     from riskgrad import exact as exact
@@ -42,6 +43,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "ascent": "riskgrad.ascent",
     "distortion": "riskgrad.distortion",
+    "envs": "riskgrad.envs",
     "episodes": "riskgrad.episodes",
     "evaluation": "riskgrad.evaluation",
     "exact": "riskgrad.exact",
@@ -70,6 +72,7 @@ __all__ = [
     "__version__",
     "ascent",
     "distortion",
+    "envs",
     "episodes",
     "evaluate",
     "evaluation",

@@ -33,7 +33,7 @@ def test_gymnasium_by_id_factory_and_instance():
     [
         (3, {}, "env must be a Gymnasium id, class, factory or environment with a table of outcomes"),
         (lambda: 3, {}, "env must be a Gymnasium id"),
-        ("CartPole-v1", {}, "table"),
+        ("Pendulum-v1", {}, "table"),
         ("NoSuchEnvironment-v0", {}, "env must be an environment that gymnasium.make can build"),
         ("CliffWalking-v1", {}, "horizon"),
         (two_roads(), {"horizon": 77}, "horizon must be left to the model or source, which has its own, got 77"),

@@ -21,8 +21,6 @@ from riskgrad.envs import draws
 from riskgrad.envs.draws import Words
 from riskgrad.types import FloatArray, IntArray
 
-TANH, RELU = 0, 1
-
 
 class Job(NamedTuple):
     """What is to be played, and where the answer goes.
@@ -32,7 +30,7 @@ class Job(NamedTuple):
         thetas: parameters [P, d]; layer by layer, weights [in, out] and then, with `bias`, one number per output.
         widths: features, units of each hidden layer, actions.
         bias: whether layers have one.
-        activation: `TANH` or `RELU`, between layers.
+        relu: what stands between layers, otherwise tanh.
         greedy: take the likeliest action instead of drawing one.
         state_size: numbers in the environment's state.
         horizon: steps after which an episode is cut.
@@ -46,7 +44,7 @@ class Job(NamedTuple):
     thetas: FloatArray
     widths: IntArray
     bias: bool
-    activation: int
+    relu: bool
     greedy: bool
     state_size: int
     horizon: int
@@ -75,7 +73,7 @@ def network(
     theta: FloatArray,
     widths: IntArray,
     bias: bool,
-    activation: int,
+    relu: bool,
     indices: IntArray,
     values: FloatArray,
     count: int,
@@ -95,7 +93,7 @@ def network(
                 units[row, j] += entry * theta[first + j]
         if layer < len(widths) - 2:
             for j in range(n_out):
-                units[row, j] = max(units[row, j], 0.0) if activation == RELU else math.tanh(units[row, j])
+                units[row, j] = max(units[row, j], 0.0) if relu else math.tanh(units[row, j])
             row = 1 - row
         at = shift + (n_out if bias else 0)
     return row
@@ -150,7 +148,7 @@ def play_episodes(
         total, factor, t, over = 0.0, 1.0, 0, False
         while not over and t < job.horizon:
             count = observe(state, indices, entries)
-            row = network(theta, job.widths, job.bias, job.activation, indices, entries, count, units)
+            row = network(theta, job.widths, job.bias, job.relu, indices, entries, count, units)
             action = choose(units[row], job.widths[-1], draws.uniform(actions), job.greedy)
             if trace is not None:
                 visit = trace.offsets[e] + t

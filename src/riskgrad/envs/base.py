@@ -55,6 +55,9 @@ class CompiledEnv:
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise InputError(name, "be an integer of at least 1", value)
 
+    def __str__(self) -> str:
+        return self.id
+
     @cached_property
     def loop(self) -> Callable[..., None]:
         """The loop over episodes; see `play_episodes` for its arguments after the three functions."""

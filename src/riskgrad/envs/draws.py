@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskgrad.compiled import kernel
-from riskgrad.random import GOLDEN
+from riskgrad.random import ENVIRONMENT, GOLDEN
 from riskgrad.types import FloatArray
 
 Words = NDArray[np.uint64]
@@ -25,7 +25,7 @@ Words = NDArray[np.uint64]
 STEP = np.uint64(GOLDEN)
 FIRST_FACTOR = np.uint64(0xBF58476D1CE4E5B9)
 SECOND_FACTOR = np.uint64(0x94D049BB133111EB)
-ENVIRONMENT = np.uint64(0xD1B54A32D192ED03)  # tells the environment's stream from the policy's
+OTHER = np.uint64(ENVIRONMENT)
 ONE = np.uint64(1)
 LAYER = np.uint64(255)
 UNIT = 2.0**-53
@@ -61,7 +61,7 @@ def begin(key: np.uint64, episode: int, actions: Words, stream: Words) -> None:
     """Set the policy's and the environment's stream to the beginning of an episode."""
     start = mix(key + (np.uint64(episode) + ONE) * STEP)
     actions[0] = start
-    stream[0] = mix(start ^ ENVIRONMENT)
+    stream[0] = mix(start ^ OTHER)
 
 
 @kernel

@@ -4,10 +4,16 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from riskgrad.envs.acrobot import compiled_acrobot
 from riskgrad.envs.base import CompiledEnv
+from riskgrad.envs.cart_pole import compiled_cart_pole
 from riskgrad.envs.maze import compiled_maze
+from riskgrad.envs.mountain_car import compiled_mountain_car
 
 TWINS: Mapping[str, Callable[..., CompiledEnv]] = {
+    "Acrobot-v1": compiled_acrobot,
+    "CartPole-v1": compiled_cart_pole,
+    "MountainCar-v0": compiled_mountain_car,
     "riskgrad/GuardedMaze-v0": compiled_maze,
 }
 

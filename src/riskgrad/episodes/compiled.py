@@ -4,13 +4,16 @@
 
 What is decided here, and why:
 
-- The policies are those whose action the loop can compute: `LinearSoftmax`, and either under `Greedy`. For others there
-  is the Gymnasium twin of the environment, which plays every policy, more slowly.
+- The policies are those whose action the loop can compute: a linear softmax, a softmax over a network, their modes
+  (`Greedy`), and deterministic networks. For others there is the Gymnasium twin of the environment, which plays every
+  policy, more slowly.
 - Work is cut into blocks of episodes, which threads take as they become free. An episode depends on its own key only:
   any number of threads gives the same bits.
 - `record` plays the episodes that `returns` plays for pair 0 of the same stream, twice: once to know how long they
   are, once to write what they met where it belongs. That costs less than to write it first and move it afterwards.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,10 +23,36 @@ from riskgrad.envs._play import Job, Trace
 from riskgrad.envs.base import CompiledEnv
 from riskgrad.episodes.base import checked_episodes, checked_pairs
 from riskgrad.errors import InputError
-from riskgrad.policy import Greedy, LinearSoftmax, Policy
+from riskgrad.policy import MLP, Deterministic, Greedy, LinearSoftmax, Policy
 from riskgrad.policy.base import checked_theta, checked_thetas
 from riskgrad.random import Stream
 from riskgrad.types import Episodes, FloatArray, IntArray, Returns
+
+RUNNABLE = "a LinearSoftmax, an MLP or a Deterministic policy with one discrete action, or Greedy of one of them"
+
+
+class Layers(NamedTuple):
+    """A policy as the loop runs it: a network from features to one number per action, and how the action is taken."""
+
+    widths: tuple[int, ...]
+    bias: bool
+    relu: bool
+    greedy: bool
+
+
+def layers_of(policy: Policy) -> Layers | None:
+    """Give the layers of a policy that can run compiled; None for another."""
+    if isinstance(policy, Greedy):
+        inner = layers_of(policy.policy)
+        return None if inner is None else inner._replace(greedy=True)
+    if isinstance(policy, LinearSoftmax):
+        return Layers((policy.n_features, policy.n_actions), bias=False, relu=False, greedy=False)
+    discrete = isinstance(policy, MLP) and isinstance(policy.n_actions, int)
+    certain = isinstance(policy, Deterministic) and policy.bounds is None
+    if not isinstance(policy, MLP | Deterministic) or not (discrete or certain):
+        return None
+    widths = tuple(int(size) for size in policy.network.sizes)
+    return Layers(widths, bias=True, relu=policy.network.activation == "relu", greedy=certain)
 
 
 class CompiledSource:
@@ -31,7 +60,7 @@ class CompiledSource:
 
     Args:
         env: the environment.
-        horizon: steps after which an episode is cut; by default the environment's own limit, which it may only shorten.
+        horizon: steps after which an episode is cut, instead of the environment's own limit.
         discount: in (0, 1].
         threads: how many threads to use; by default one for each core that this process may use.
     """
@@ -47,7 +76,7 @@ class CompiledSource:
         if not 0.0 < discount <= 1.0:
             raise InputError("discount", "be in (0, 1]", discount)
         self.env = env
-        self.horizon = env.horizon if horizon is None else min(horizon, env.horizon)
+        self.horizon = horizon or env.horizon
         self.discount = float(discount)
         self.threads = threads or cores()
 
@@ -97,23 +126,19 @@ class CompiledSource:
         in_blocks(lambda first, last: loop(first, last, job, trace), len(job.values), self.threads)
 
     def _job(self, policy: Policy, thetas: FloatArray, episodes: int, stream: Stream, pairs: IntArray) -> Job:
-        greedy = isinstance(policy, Greedy)
-        acting = policy.policy if isinstance(policy, Greedy) else policy
-        if not isinstance(acting, LinearSoftmax):
-            raise InputError(
-                "policy", "be a LinearSoftmax to run compiled", acting, f"or play {self.env.id} by Gymnasium"
-            )
-        widths = (acting.n_features, acting.n_actions)
-        if (widths[0], widths[-1]) != (self.env.n_features, self.env.n_actions):
+        layers = layers_of(policy)
+        if layers is None:
+            raise InputError("policy", f"be {RUNNABLE}, to run compiled", policy, "or play it on the Gymnasium twin")
+        if (layers.widths[0], layers.widths[-1]) != (self.env.n_features, self.env.n_actions):
             rule = f"take {self.env.n_features} features and {self.env.n_actions} actions, as {self.env.id} has"
-            raise InputError("policy", rule, f"{widths[0]} and {widths[-1]}")
+            raise InputError("policy", rule, f"{layers.widths[0]} and {layers.widths[-1]}")
         return Job(
             keys=stream.keys(pairs),
             thetas=plain(thetas, np.float64),
-            widths=np.array(widths, dtype=np.int64),
-            bias=False,
-            activation=0,
-            greedy=greedy,
+            widths=np.array(layers.widths, dtype=np.int64),
+            bias=layers.bias,
+            relu=layers.relu,
+            greedy=layers.greedy,
             state_size=self.env.state_size,
             horizon=self.horizon,
             discount=self.discount,

@@ -1,11 +1,13 @@
-"""From what a user calls an environment to a source of episodes: a finite table gets the compiled sampler."""
+"""From what a user calls an environment to a source of episodes: finite tables and compiled twins run compiled."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import gymnasium
 
+from riskgrad.envs import CompiledEnv, compiled_twin
 from riskgrad.episodes.base import Source
+from riskgrad.episodes.compiled import CompiledSource
 from riskgrad.episodes.tabular import TabularSource
 from riskgrad.errors import InputError
 from riskgrad.mdp import FiniteMDP, from_gymnasium
@@ -38,6 +40,10 @@ def resolve_source(
     options = dict(env_options or {})
     if isinstance(made, str) and made in MODELS:
         made = MODELS[made]
+    if isinstance(made, str):
+        made = compiled_twin(made, options) or made
+    if isinstance(made, CompiledEnv):
+        return CompiledSource(made, horizon, 1.0 if discount is None else discount, threads)
     if callable(made) and not isinstance(made, Source | FiniteMDP | gymnasium.Env):
         made, options = made(**options), {}
     if isinstance(made, str | gymnasium.Env):

@@ -14,9 +14,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskgrad.compiled import cores, in_blocks, plain
 from riskgrad.errors import InputError
-from riskgrad.policy import _linear_kernels as kernels
 from riskgrad.policy.base import (
     Policy,
     checked_actions,
@@ -24,8 +22,10 @@ from riskgrad.policy.base import (
     checked_coefficients,
     checked_theta,
     checked_thetas,
+    chosen,
 )
-from riskgrad.types import FloatArray
+from riskgrad.policy.network import unbatched
+from riskgrad.types import FloatArray, IntArray
 
 
 @final
@@ -62,44 +62,57 @@ class LinearSoftmax(Policy):
 
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
         """Give pi_theta(a | o) [B, A]; see `Policy.probabilities`."""
+        from riskgrad.policy import _linear_kernels as kernels  # noqa: PLC0415 - numba only when a policy is asked
+
         thetas, flat = checked_thetas(theta, self.dim)
         batch, single = self._checked(observations)
-        rows, answer = plain(thetas, np.float64), np.empty((len(thetas), len(batch), self.n_actions))
-        in_blocks(lambda begin, end: kernels.probabilities(begin, end, rows, batch, answer), len(batch), cores())
-        without_batch = answer[:, 0] if single else answer
-        return without_batch[0] if flat else without_batch
+        return unbatched(kernels.all_probabilities(thetas, batch, self.n_actions), flat, single)
 
     def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
         """Give log pi_theta(a_b | o_b) [B]; see `Policy.log_prob`."""
+        from riskgrad.policy import _linear_kernels as kernels  # noqa: PLC0415
+
         thetas, flat = checked_thetas(theta, self.dim)
         batch, single = self._checked(observations)
-        chosen = checked_actions(actions, len(batch), self.n_actions).astype(np.int64, copy=False)
-        rows, answer = plain(thetas, np.float64), np.empty((len(thetas), len(batch)))
-
-        def block(begin: int, end: int) -> None:
-            kernels.log_probabilities(begin, end, rows, batch, chosen, self.n_actions, answer)
-
-        in_blocks(block, len(batch), cores())
-        without_batch = answer[:, 0] if single else answer
-        return without_batch[0] if flat else without_batch
+        taken = checked_actions(actions, len(batch), self.n_actions)
+        return unbatched(kernels.all_log_probabilities(thetas, batch, taken, self.n_actions), flat, single)
 
     def score_sum(
         self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
     ) -> FloatArray:
         """Give sum_b c_b grad log pi_theta(a_b | o_b) [d]."""
-        vector = plain(checked_theta(theta, self.dim), np.float64)
+        from riskgrad.policy import _linear_kernels as kernels  # noqa: PLC0415
+
+        vector = checked_theta(theta, self.dim)
         batch, _ = self._checked(observations)
-        chosen = plain(checked_actions(actions, len(batch), self.n_actions), np.int64)
-        scale = plain(checked_coefficients(coefficients, len(batch)), np.float64)
-        return kernels.score_sum(vector, batch, chosen, scale, self.n_actions)
+        taken = checked_actions(actions, len(batch), self.n_actions)
+        return kernels.score_total(vector, batch, taken, checked_coefficients(coefficients, len(batch)), self.n_actions)
+
+    def entropy_sum(self, theta: ArrayLike, observations: ArrayLike, coefficients: ArrayLike) -> FloatArray:
+        """Give sum_b c_b grad H(pi_theta(. | o_b)) [d]."""
+        from riskgrad.policy import _linear_kernels as kernels  # noqa: PLC0415
+
+        vector = checked_theta(theta, self.dim)
+        batch, _ = self._checked(observations)
+        return kernels.entropy_total(vector, batch, checked_coefficients(coefficients, len(batch)), self.n_actions)
+
+    def act(
+        self, thetas: FloatArray, rows: IntArray, observations: NDArray[Any], uniforms: FloatArray | None
+    ) -> IntArray:
+        """Choose an action for each observation; see `Policy.act`."""
+        from riskgrad.policy import _linear_kernels as kernels  # noqa: PLC0415
+
+        return chosen(
+            kernels.own_probabilities(thetas, rows, observations, self.n_actions),
+            None if uniforms is None else uniforms[:, 0],
+        )
 
     def _checked(self, observations: ArrayLike) -> tuple[FloatArray, bool]:
-        batch: NDArray[Any]
         batch, single = checked_batch(observations, 1)
         if batch.shape[1] != self.n_features or batch.dtype.kind not in "fiub":
             got = f"{batch.dtype} of shape {batch.shape}"
             raise InputError("observations", f"be vectors of {self.n_features} numbers", got)
-        return plain(batch, np.float64), single
+        return np.require(batch, np.float64, ["C", "W"]), single
 
     def __repr__(self) -> str:
         return f"LinearSoftmax({self.n_features}, {self.n_actions})"

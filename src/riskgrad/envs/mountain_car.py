@@ -1,0 +1,73 @@
+"""MountainCar-v0, compiled: a car too weak for its hill has to swing up; it is pushed left (0), not (1) or right (2).
+
+    state = (position, speed)          reward -1 for each step, at most 200; over at position 0.5
+
+The equations are those of Moore (1990), computed in the order in which Gymnasium computes them, so that both agree to
+the last bit. As there, the state is kept in double precision and observed in single.
+"""
+
+import math
+
+import numpy as np
+
+from riskgrad.compiled import kernel
+from riskgrad.envs import draws
+from riskgrad.envs._play import Job, Trace, play_episodes
+from riskgrad.envs.base import CompiledEnv
+from riskgrad.envs.draws import Words
+from riskgrad.types import FloatArray, IntArray
+
+LEFT_END, RIGHT_END, GOAL = -1.2, 0.6, 0.5
+FASTEST = 0.07
+FORCE, GRAVITY = 0.001, 0.0025
+START_LOW, START_HIGH = -0.6, -0.4
+
+
+@kernel
+def reset(state: FloatArray, stream: Words) -> None:
+    """Begin an episode at rest, near the bottom."""
+    state[0] = START_LOW + (START_HIGH - START_LOW) * draws.uniform(stream)
+    state[1] = 0.0
+
+
+@kernel
+def step(state: FloatArray, action: int, stream: Words) -> tuple[float, bool]:  # noqa: ARG001
+    """Push for one step; the left end is a wall that takes all speed."""
+    position, speed = state[0], state[1]
+    speed += (action - 1) * FORCE + math.cos(3 * position) * (-GRAVITY)
+    speed = min(max(speed, -FASTEST), FASTEST)
+    position = min(max(position + speed, LEFT_END), RIGHT_END)
+    if position == LEFT_END and speed < 0.0:
+        speed = 0.0
+    state[0], state[1] = position, speed
+    return -1.0, position >= GOAL and speed >= 0.0
+
+
+@kernel
+def observe(state: FloatArray, indices: IntArray, values: FloatArray) -> int:
+    """Write the state in single precision."""
+    for i in range(2):
+        indices[i], values[i] = i, np.float64(np.float32(state[i]))
+    return 2
+
+
+@kernel
+def play(first: int, last: int, job: Job, trace: Trace | None) -> None:
+    """Play episodes; see `play_episodes`."""
+    play_episodes(reset, step, observe, first, last, job, trace)
+
+
+def compiled_mountain_car() -> CompiledEnv:
+    """Give the compiled MountainCar-v0."""
+    return CompiledEnv(
+        id="MountainCar-v0",
+        reset=reset,
+        step=step,
+        observe=observe,
+        state_size=2,
+        n_features=2,
+        n_actions=3,
+        horizon=200,
+        reward_range=(-1.0, -1.0),
+        play=play,
+    )
