@@ -74,6 +74,25 @@ def test_off_policy_error_and_bias_hold(model, some_thetas, tools, risk):
             assert m * abs(bias) <= found.bias * (1 + 1e-9) + 1e-10
 
 
+@pytest.mark.parametrize("risk", [Mean(), MeanVariance(0.5), Distortion(D.DualPower(2.0))], ids=label)
+@pytest.mark.parametrize("name", ["coin", "gamble", "three_pulls"])
+def test_slope_and_curvature_hold_for_preferences_that_are_not_linear(tools, some_thetas, risk, name):
+    """h = (sin theta_1, cos(theta_2) / 2): score within sqrt(5/4), Hessian of log pi within 1 + 5/16."""
+    policy = rg.policy.Gibbs(
+        lambda theta, _: np.array([np.sin(theta[0]), np.cos(theta[1]) / 2]),
+        2,
+        gradient=lambda theta, _: np.array([[np.cos(theta[0]), 0.0], [0.0, -np.sin(theta[1]) / 2]]),
+        bounds=(math.sqrt(1.25), 1 + 1.25 / 4),
+    )
+    pulls = rg.mdp.FiniteMDP.from_outcomes([[[(1.0, 0, -1.0, False)], [(1.0, 0, 2.0, False)]]], start=0, horizon=3)
+    model = tools.small(pulls if name == "three_pulls" else getattr(tools, name)().mdp, policy)
+    found = risk.smoothness(constants(model.mdp, model.policy))
+    literal = risk.smoothness(constants(model.mdp, model.policy, literal=True), literal=True)
+    for theta in some_thetas(2, 12):
+        assert np.linalg.norm(model.gradient(risk, theta)) <= found.slope <= literal.slope
+        assert np.linalg.norm(model.hessian(risk, theta), 2) <= found.curvature <= literal.curvature
+
+
 # --- attained, and how tight ----------------------------------------------------------------------------------------
 
 

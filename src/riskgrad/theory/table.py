@@ -3,10 +3,13 @@
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
+from riskgrad.distortion import DistortionFunction
 from riskgrad.errors import InputError, TooLargeError
 from riskgrad.mdp import FiniteMDP
 from riskgrad.policy import Policy
-from riskgrad.risk import Constants, RiskMeasure, Smoothness, parse
+from riskgrad.risk import Constants, DistortionMeasure, RiskMeasure, Smoothness, parse
 from riskgrad.theory._constants import Behaviour, constants
 from riskgrad.theory._schedule import schedule
 from riskgrad.theory.bounds import Guarantee, guarantee, iterations_for
@@ -77,6 +80,7 @@ def bounds_table(
     return [
         *_problem_rows(*fixed),
         *([_ratio_row(*fixed, seen)] if off_policy else []),
+        *(_distortion_rows(rho.function) if isinstance(rho, DistortionMeasure) else []),
         *_measure_rows(sharp, literal, rho.smoothness(theirs, literal=True), seen, reason),
         *_run_rows(rho, ours, sharp, literal, off_policy=off_policy),
     ]
@@ -126,6 +130,29 @@ def _problem_rows(ours: Constants, theirs: Constants) -> list[Row]:
             measured=None,
             reading="attained where two actions share the probability",
         ),
+    ]
+
+
+def _distortion_rows(g: DistortionFunction) -> list[Row]:
+    levels = np.linspace(0.0, 1.0, 4097)
+    seen = (float(np.max(np.abs(slope(levels)))) for slope in (g.slope_at, g.bend_at))
+    return [
+        Row(
+            symbol=f"{symbol} (as:g'_bound)",
+            meaning=f"largest |{name}| of the distortion",
+            literal=bound,
+            sharp=bound,
+            measured=found,
+            reading=reading,
+        )
+        for symbol, name, bound, found, reading in zip(
+            ("M_g'", "M_g''"),
+            ("g'", "g''"),
+            (g.slope_bound, g.curvature_bound),
+            seen,
+            ("how much the heaviest outcome counts, the mean has 1", "how sharply the weight changes"),
+            strict=True,
+        )
     ]
 
 
