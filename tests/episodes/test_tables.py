@@ -3,6 +3,7 @@
 from collections import defaultdict
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -44,10 +45,11 @@ def test_exponentials_are_right_to_the_last_digits(exponents: list[float]):
 @given(
     sizes=st.lists(st.integers(1, 7), min_size=1, max_size=4),
     start=st.integers(1, 3),
+    padded=st.booleans(),
     seed=st.integers(0, 10_000),
 )
-@settings(max_examples=60, deadline=None)
-def test_alias_tables_hold_every_probability(sizes: list[int], start: int, seed: int):
+@settings(max_examples=100, deadline=None)
+def test_alias_tables_hold_every_probability(sizes: list[int], start: int, padded: bool, seed: int):
     rng = np.random.default_rng(seed)
     n = len(sizes)
     outcomes = []
@@ -60,7 +62,9 @@ def test_alias_tables_hold_every_probability(sizes: list[int], start: int, seed:
     first = np.zeros(n)
     first[: min(start, n)] = rng.dirichlet(np.ones(min(start, n)))
     mdp = FiniteMDP.from_outcomes(outcomes, start=first, horizon=3, discount=1.0)
-    tables, heads = outcome_tables(mdp)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("riskgrad.episodes._tables.ALWAYS_PADDED", 1 << 30 if padded else 0)
+        tables, heads = outcome_tables(mdp)
     for s in np.flatnonzero(~mdp.terminal):
         row = int(s) * tables.stride
         begin, width = (row * int(tables.width), int(tables.width)) if heads is None else divmod(int(heads[row]), 2**32)

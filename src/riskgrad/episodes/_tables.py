@@ -4,8 +4,9 @@
 
 Outcomes depend on the model alone, so they are laid out once, as alias tables: each (state, action) has a row of slots
 of equal chance, and each slot holds at most two outcomes and the point at which the second begins. An outcome then
-costs one multiplication and one comparison, however many there are. Where the rows are of much the same length, all are
-padded to the longest, which saves the sampler a read (`heads` is None); otherwise `heads` says where each row begins.
+costs one multiplication and one comparison, however many there are. In a small model, or one with rows of one length,
+all rows are padded to the longest, which saves the sampler a read (`heads` is None); otherwise `heads` says where each
+row begins.
 
 Actions depend on the policy, so they are drawn by inverse CDF: thresholds in [0, 2^62] against the first 62 bits of the
 number drawn. That takes next to no time to prepare, and nearby policies turn the same number into the same action
@@ -28,7 +29,7 @@ from riskgrad.types import FloatArray, IntArray
 ENDS = np.uint64(1 << 31)  # the bit of a target that says that the episode is over
 CERTAIN = np.uint64(1 << 62)  # the threshold that no number reaches
 ROUNDING = 6755399441055744.0 + 1023.0  # 1.5 * 2^52: adding it rounds to an integer; 1023 is the bias of an exponent
-LARGEST_PADDING = 4  # slots per outcome up to which rows are padded to one length
+ALWAYS_PADDED = 1 << 15  # slots that stay close to the processor, so that padding them costs nothing
 
 
 class OutcomeTables(NamedTuple):
@@ -68,7 +69,7 @@ def outcome_tables(mdp: FiniteMDP) -> tuple[OutcomeTables, NDArray[np.uint64] | 
     counts = np.zeros((mdp.n_states, stride), dtype=np.int64)
     counts[:, : mdp.n_actions] = np.diff(mdp.offsets).reshape(mdp.n_states, mdp.n_actions)
     width = int(np.max(counts))
-    padded = counts.size * width <= LARGEST_PADDING * len(mdp.rewards)
+    padded = counts.size * width <= max(ALWAYS_PADDED, len(mdp.rewards))
     rows = np.full(counts.size, width) if padded else counts.ravel()
     firsts = np.concatenate([[0], np.cumsum(rows)])
     starts = np.flatnonzero(mdp.start > 0.0)
