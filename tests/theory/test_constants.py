@@ -148,5 +148,7 @@ def test_bad_behaviour_gets_one_line(tools):
         constants(model.mdp, model.policy, behaviour="greedy")
     with pytest.raises(InputError, match="M_r must not be negative"):
         Constants(M_r=-1.0, M_e=1, M_d=1.0, M_h=1.0, dim=1)
+    with pytest.raises(InputError, match="return_range must be finite"):
+        Constants(M_r=1.0, M_e=1, M_d=1.0, M_h=1.0, dim=1, return_range=(1.0, -1.0))
     with pytest.raises(InputError, match="dim must be at least 1"):
         Constants(M_r=1.0, M_e=1, M_d=1.0, M_h=1.0, dim=0)

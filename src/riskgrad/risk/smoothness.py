@@ -55,6 +55,9 @@ class Constants:
         for name in ("M_e", "dim"):
             if not getattr(self, name) >= 1:
                 raise InputError(name, "be at least 1", getattr(self, name))
+        low, high = self.return_range or (0.0, 0.0)
+        if not -math.inf < low <= high < math.inf:
+            raise InputError("return_range", "be finite, the smallest return first", self.return_range)
 
     @property
     def M_s(self) -> float:  # noqa: N802 - the paper's symbol

@@ -80,6 +80,9 @@ def guarantee(
 ) -> Guarantee:
     """Bound E||grad rho(theta_R)||^2 after a run, with every part of the bound.
 
+    It holds for the paper's algorithms: one measure throughout, a constant step along the smoothed gradient and
+    independent directions. A risk path, an entropy bonus, Adam, orthogonal directions and reused batches are outside.
+
     Args:
         risk: the measure, or its string.
         constants: from `riskgrad.theory.constants`.
