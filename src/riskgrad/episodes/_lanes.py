@@ -5,6 +5,7 @@ per turn, so that the policy is asked once per turn rather than once per step. W
 that: its environment is reset with its own seed, and its actions come from its own stream.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -91,8 +92,8 @@ class _Turn:
         over: list[int] = []
         lane = 0
         try:
-            for lane, action in enumerate(actions):
-                found, reward, terminated, truncated, _ = steps[lane](action)
+            for lane, (step, action) in enumerate(zip(steps, actions, strict=False)):
+                found, reward, terminated, truncated, _ = step(action)
                 observations[lane] = found if read is None else read(found)
                 if type(reward) is not float:
                     reward = number(reward)
@@ -103,7 +104,7 @@ class _Turn:
                     over.append(lane)
         except Exception as error:
             raise self._failure(lane, f"{type(error).__name__}: {error}") from error
-        if not np.isfinite(np.sum(observations)):
+        if not math.isfinite(observations.sum()):
             bad = np.flatnonzero(~np.all(np.isfinite(observations), axis=1))
             raise self._failure(int(bad[0]), "the observation is not finite")
         return over
@@ -123,7 +124,7 @@ class _Turn:
 
     def _end(self, lane: int, steps: list[Callable[[Any], Any]]) -> None:
         """End the episode of a lane, and begin the next one or take the lane out."""
-        if not np.isfinite(self.totals[lane]):
+        if not math.isfinite(self.totals[lane]):
             raise self._failure(lane, "a reward is not finite")
         episode = self.episodes[lane]
         self.values[episode], self.lengths[episode] = self.totals[lane], self.ages[lane]

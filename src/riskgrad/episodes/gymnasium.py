@@ -36,7 +36,7 @@ from riskgrad.policy.base import checked_theta, checked_thetas
 from riskgrad.random import Stream
 from riskgrad.types import Episodes, FloatArray, IntArray, Returns
 
-LANES: Final = 16
+LANES: Final = 32
 BLOCKS_PER_WORKER: Final = 8  # so that workers end together though episodes differ in length
 LARGEST_TEMPORARY: Final = 1 << 16  # visits that a policy is asked for at once
 

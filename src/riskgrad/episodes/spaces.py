@@ -123,7 +123,7 @@ def action_writer(space: Space[Any]) -> ActionWriter:
     inner: Any = space  # spaces are only partly typed
     if isinstance(space, spaces.Discrete):
         start = int(space.start)
-        return ActionWriter("choice", (int(space.n),), none, none, lambda chosen: chosen + start)
+        return ActionWriter("choice", (int(space.n),), none, none, lambda chosen: chosen + start if start else chosen)
     if isinstance(space, spaces.MultiDiscrete):
         shape, kind, begins = space.shape, inner.dtype, np.ravel(inner.start)
         sizes = tuple(int(size) for size in np.ravel(inner.nvec))

@@ -79,6 +79,51 @@ def forward_all(
 
 
 @kernel
+def _largest(logits: FloatArray, begin: int, end: int) -> int:
+    """Where the first of the largest logits begin:end is."""
+    best = begin
+    for a in range(begin + 1, end):
+        if logits[a] > logits[best]:
+            best = a
+    return best
+
+
+@kernel
+def choose(
+    thetas: FloatArray,
+    rows: IntArray,
+    inputs: FloatArray,
+    sizes: IntArray,
+    relu: bool,
+    parts: IntArray,
+    uniforms: FloatArray,
+    greedy: bool,
+    actions: IntArray,
+) -> None:
+    """Write the actions [B, c] of B observations, by the inverse CDF of the softmax of each part at uniforms [B, c].
+
+    The parts of the outputs begin at parts [c + 1]; a greedy action is the first of the largest.
+    """
+    room, logits = np.empty((2, np.max(sizes))), np.empty(sizes[-1])
+    for b in range(len(rows)):
+        _through(thetas[rows[b]], inputs[b], sizes, relu, room, logits)
+        for c in range(len(parts) - 1):
+            begin, end = parts[c], parts[c + 1]
+            best = _largest(logits, begin, end)
+            if greedy:
+                actions[b, c] = best - begin
+                continue
+            highest, total = logits[best], 0.0
+            for a in range(begin, end):
+                total += math.exp(logits[a] - highest)
+                logits[a] = total
+            a = begin
+            while a < end - 1 and logits[a] <= uniforms[b, c] * total:
+                a += 1
+            actions[b, c] = a - begin
+
+
+@kernel
 def pullback(
     theta: FloatArray, inputs: FloatArray, sizes: IntArray, relu: bool, cotangents: FloatArray, gradient: FloatArray
 ) -> None:

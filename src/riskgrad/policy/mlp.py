@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.errors import InputError
-from riskgrad.policy.base import Policy, checked_coefficients, checked_theta, checked_thetas, chosen
+from riskgrad.policy import _network_kernels as kernels
+from riskgrad.policy.base import Policy, checked_coefficients, checked_theta, checked_thetas
 from riskgrad.policy.network import Activation, Network, checked_hidden, unbatched
 from riskgrad.policy.softmax import log_softmax, softmax
 from riskgrad.types import FloatArray, IntArray
@@ -52,8 +53,11 @@ class MLP(Policy):
             raise InputError("n_actions", "be an integer of at least 1, or several of them", n_actions)
         self.n_actions: int | tuple[int, ...] = self._parts if several else self._parts[0]
         self.network = Network(inputs, checked_hidden(hidden), sum(self._parts), activation)
-        ends = np.cumsum(self._parts)
-        self._slices = [slice(int(end) - part, int(end)) for end, part in zip(ends, self._parts, strict=True)]
+        self._begins = np.concatenate([[0], np.cumsum(self._parts)]).astype(np.int64)
+        self._slices = [
+            slice(begin, begin + part) for begin, part in zip(self._begins.tolist(), self._parts, strict=False)
+        ]
+        self._none = np.empty((0, 0))
 
     @property
     def dim(self) -> int:
@@ -103,16 +107,11 @@ class MLP(Policy):
         self, thetas: FloatArray, rows: IntArray, observations: NDArray[Any], uniforms: FloatArray | None
     ) -> NDArray[Any]:
         """Choose an action for each observation; see `Policy.act`."""
-        outputs = self.network.apply(thetas, rows, self.network.acting_inputs(observations))
         picked = np.empty((len(rows), len(self._parts)), dtype=np.int64)
-        for c, part in enumerate(self._slices):
-            logits = outputs[:, part]
-            if uniforms is None:
-                picked[:, c] = np.argmax(logits, axis=-1)
-            else:
-                # the scale of the weights does not matter to `chosen`
-                weights = np.exp(logits - np.max(logits, axis=-1, keepdims=True))
-                picked[:, c] = chosen(weights, uniforms[:, c])
+        inputs = self.network.acting_inputs(observations)
+        numbers = self._none if uniforms is None else uniforms
+        sizes, relu = self.network.sizes, self.network.relu
+        kernels.choose(thetas, rows, inputs, sizes, relu, self._begins, numbers, uniforms is None, picked)
         return picked[:, 0] if isinstance(self.n_actions, int) else picked
 
     def initial_theta(self, generator: np.random.Generator) -> FloatArray:
@@ -135,7 +134,7 @@ class MLP(Policy):
         bad = (indices < 0) | (indices >= np.array(self._parts))
         if np.any(bad):
             raise InputError("actions", f"be in 0..{self.n_actions} - 1", int(indices[bad][0]))
-        return indices + np.array([part.start for part in self._slices])
+        return indices + self._begins[:-1]
 
     def __repr__(self) -> str:
         net = self.network

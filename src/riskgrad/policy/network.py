@@ -48,6 +48,11 @@ class Network:
         object.__setattr__(self, "sizes", np.array([self.inputs, *self.hidden, self.outputs], dtype=np.int64))
 
     @property
+    def relu(self) -> bool:
+        """Whether the activation is relu; otherwise it is tanh."""
+        return self.activation == "relu"
+
+    @property
     def dim(self) -> int:
         """Number of parameters: (inputs + 1) * outputs of each layer."""
         return int(np.sum((self.sizes[:-1] + 1) * self.sizes[1:]))
@@ -55,13 +60,13 @@ class Network:
     def apply(self, thetas: FloatArray, rows: IntArray, inputs: FloatArray) -> FloatArray:
         """Give the outputs [B, n] of inputs [B, k], each through thetas[rows[b]]; theta may be longer than dim."""
         outputs = np.empty((len(rows), self.outputs))
-        kernels.forward(thetas, rows, inputs, self.sizes, self.activation == "relu", outputs)
+        kernels.forward(thetas, rows, inputs, self.sizes, self.relu, outputs)
         return outputs
 
     def apply_all(self, thetas: FloatArray, inputs: FloatArray) -> FloatArray:
         """Give the outputs [P, B, n] of the same inputs [B, k] through each of thetas [P, d]."""
         found = np.empty((len(thetas), len(inputs), self.outputs))
-        rows, relu = plain(thetas, np.float64), self.activation == "relu"
+        rows, relu = plain(thetas, np.float64), self.relu
         in_blocks(
             lambda begin, end: kernels.forward_all(begin, end, rows, inputs, self.sizes, relu, found),
             len(inputs),
@@ -72,7 +77,7 @@ class Network:
     def pullback(self, theta: FloatArray, inputs: FloatArray, cotangents: FloatArray) -> FloatArray:
         """Give the sum over b of cotangents[b] . d outputs[b] / d theta, as long as theta."""
         gradient = np.zeros(len(theta))
-        kernels.pullback(plain(theta, np.float64), inputs, self.sizes, self.activation == "relu", cotangents, gradient)
+        kernels.pullback(plain(theta, np.float64), inputs, self.sizes, self.relu, cotangents, gradient)
         return gradient
 
     def checked_inputs(self, observations: ArrayLike) -> tuple[FloatArray, bool]:
@@ -84,13 +89,16 @@ class Network:
         if batch.ndim not in (1, 2) or batch.shape[-1] != self.inputs or batch.dtype.kind not in "iufb":
             rule = f"be vectors of {self.inputs} numbers or integer states"
             raise InputError("observations", rule, f"{batch.dtype} of shape {batch.shape}")
-        return np.atleast_2d(np.require(batch, np.float64, ["C", "W"])), batch.ndim == 1
+        return np.atleast_2d(plain(batch, np.float64)), batch.ndim == 1
 
     def acting_inputs(self, observations: NDArray[Any]) -> FloatArray:
         """Give inputs [B, k] from observations that a source of episodes has checked."""
         if observations.ndim == 1 and observations.dtype.kind in "iu":
             return one_hot(observations, self.inputs)
-        return np.require(observations, np.float64, ["C", "W"])
+        # a source gives this layout; the check is quicker than np.require
+        if observations.dtype == np.float64 and observations.flags.carray:
+            return observations
+        return plain(observations, np.float64)
 
     def initial(self, generator: np.random.Generator, last: float) -> FloatArray:
         """Draw a start [d]: weights of variance 1 / inputs (2 / inputs for relu), the last layer scaled, biases 0."""

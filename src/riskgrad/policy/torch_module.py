@@ -1,0 +1,212 @@
+"""A user's own torch module as a policy: its parameters become one flat vector, and it is called as a function of them.
+
+    P policies at once   B observations   k inputs   A actions   n coordinates   d parameters
+
+The module maps observations [B, k] to preferences [B, A], or to means [B, n] of normal actions; then log_std [n]
+follows its parameters in the flat vector, as in `gaussian`. The vector is the module's parameters in the order of
+`named_parameters()`, each row by row. Buffers stay as they are, and the module is put into evaluation mode.
+
+Everything is computed in double precision on the processor. torch may add in another order when more or fewer
+observations are given at once, so that here, unlike elsewhere, the last digits of a probability may depend on the size
+of a batch; the law of what is sampled does not.
+
+It needs the extra `torch`: pip install riskgrad[torch].
+"""
+
+# torch is an extra: types end at this file's border
+# pyright: basic, reportMissingImports=false
+
+import copy
+from typing import Any, final
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch.func import functional_call, vmap
+
+from riskgrad.errors import InputError
+from riskgrad.policy.base import (
+    Policy,
+    checked_actions,
+    checked_coefficients,
+    checked_theta,
+    checked_thetas,
+    chosen,
+)
+from riskgrad.policy.bounds import Bounds
+from riskgrad.policy.gaussian import HALF_LOG_TWO_PI, standard_normal
+from riskgrad.policy.network import one_hot, unbatched
+from riskgrad.policy.softmax import log_softmax, softmax
+from riskgrad.types import FloatArray, IntArray
+
+
+@final
+class TorchModule(Policy):
+    """A policy whose preferences or means are the outputs of a torch module.
+
+    Args:
+        module: an `nn.Module` from observations [B, k] to [B, outputs]; copied, so that it is never changed.
+        inputs: k.
+        low: smallest value of each coordinate of an action, for continuous actions; None for discrete ones.
+        high: largest value of each coordinate.
+        squashed: bring actions within the bounds by tanh rather than by clipping.
+        initial_std: spread of continuous actions where the last n parameters are 0, in units of half the range.
+    """
+
+    def __init__(
+        self,
+        module: torch.nn.Module,
+        inputs: int,
+        *,
+        low: ArrayLike | None = None,
+        high: ArrayLike | None = None,
+        squashed: bool = False,
+        initial_std: float = 0.5,
+    ) -> None:
+        self._module = copy.deepcopy(module).double().cpu().eval().requires_grad_(False)
+        self._parameters = {name: tensor.detach().clone() for name, tensor in self._module.named_parameters()}
+        self._sizes = [tensor.numel() for tensor in self._parameters.values()]
+        self.inputs = int(inputs)
+        with torch.no_grad():
+            outputs = self._module(torch.zeros((1, self.inputs), dtype=torch.float64))
+        if outputs.ndim != 2 or len(outputs) != 1:
+            raise InputError("module", "map [B, k] to [B, outputs]", f"an output of shape {tuple(outputs.shape)}")
+        self._outputs = int(outputs.shape[1])
+        self.bounds = None if low is None or high is None else Bounds.checked(low, high, squashed)
+        if self.bounds is not None and self.bounds.size != self._outputs:
+            raise InputError("low and high", f"have the module's {self._outputs} outputs", self.bounds.size)
+        self.n_actions = self._outputs if self.bounds is None else None
+        self.initial_std = float(initial_std)
+
+    @property
+    def dim(self) -> int:
+        """Number of parameters: those of the module, and n for continuous actions."""
+        return sum(self._sizes) + (0 if self.bounds is None else self._outputs)
+
+    @property
+    def noise_size(self) -> int:
+        """One uniform number for a choice, or one for each coordinate."""
+        return 1 if self.bounds is None else self._outputs
+
+    def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
+        """Give pi_theta(a | o) [B, A]; see `Policy.probabilities`. Refuses for continuous actions."""
+        if self.bounds is not None:
+            raise InputError("policy", "have finitely many actions for probabilities", self, "use log_prob")
+        thetas, flat = checked_thetas(theta, self.dim)
+        inputs, single = self._checked_inputs(observations)
+        return unbatched(softmax(self._apply(thetas, inputs)), flat, single)
+
+    def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
+        """Give log pi_theta(a_b | o_b) [B]; see `Policy.log_prob`."""
+        thetas, flat = checked_thetas(theta, self.dim)
+        inputs, single = self._checked_inputs(observations)
+        outputs = self._apply(thetas, inputs)
+        given = self._checked_actions(actions, len(inputs))
+        if self.bounds is None:
+            return unbatched(log_softmax(outputs)[:, np.arange(len(inputs)), given], flat, single)
+        std = self._std(thetas)[:, None, :]
+        z = (given - outputs) / std
+        return unbatched(np.sum(-0.5 * z * z - np.log(std) - HALF_LOG_TWO_PI, axis=-1), flat, single)
+
+    def score_sum(
+        self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
+    ) -> FloatArray:
+        """Give sum_b c_b grad log pi_theta(a_b | o_b) [d], by torch's differentiation."""
+        vector = checked_theta(theta, self.dim)
+        inputs, _ = self._checked_inputs(observations)
+        given = self._checked_actions(actions, len(inputs))
+        scale = checked_coefficients(coefficients, len(inputs))[:, None]
+        outputs = self._apply(vector[None], inputs)[0]
+        if self.bounds is None:
+            cotangents = -scale * softmax(outputs)
+            cotangents[np.arange(len(inputs)), given] += scale[:, 0]
+            return self._pullback(vector, inputs, cotangents)
+        std = self._std(vector[None])[0]
+        z = (given - outputs) / std
+        total = self._pullback(vector, inputs, scale * z / std)
+        total[sum(self._sizes) :] = np.sum(scale * (z * z - 1.0), axis=0)
+        return total
+
+    def entropy_sum(self, theta: ArrayLike, observations: ArrayLike, coefficients: ArrayLike) -> FloatArray:
+        """Give sum_b c_b grad H [d]; see `Policy.entropy_sum`."""
+        vector = checked_theta(theta, self.dim)
+        inputs, _ = self._checked_inputs(observations)
+        scale = checked_coefficients(coefficients, len(inputs))
+        if self.bounds is None:
+            logs = log_softmax(self._apply(vector[None], inputs)[0])
+            chances = np.exp(logs)
+            slopes = -chances * (logs - np.sum(chances * logs, axis=-1, keepdims=True))
+            return self._pullback(vector, inputs, scale[:, None] * slopes)
+        total = np.zeros(self.dim)
+        total[sum(self._sizes) :] = np.sum(scale)
+        return total
+
+    def act(
+        self, thetas: FloatArray, rows: IntArray, observations: NDArray[Any], uniforms: FloatArray | None
+    ) -> NDArray[Any]:
+        """Choose an action for each observation; see `Policy.act`."""
+        inputs, _ = self._checked_inputs(observations)
+        outputs = np.empty((len(rows), self._outputs))
+        for row in np.unique(rows):
+            mine = np.flatnonzero(rows == row)
+            outputs[mine] = self._apply(thetas[row : row + 1], inputs[mine])[0]
+        if self.bounds is None:
+            return chosen(softmax(outputs), None if uniforms is None else uniforms[:, 0])
+        return outputs if uniforms is None else outputs + self._std(thetas)[rows] * standard_normal(uniforms)
+
+    def executed(self, actions: NDArray[Any]) -> NDArray[Any]:
+        """Give the actions within the bounds of the environment."""
+        return actions if self.bounds is None else self.bounds.apply(actions)
+
+    def initial_theta(self, generator: np.random.Generator) -> FloatArray:
+        """Give the module's own parameters [d]."""
+        del generator
+        parts = [tensor.numpy().ravel() for tensor in self._parameters.values()]
+        return np.concatenate([*parts, np.zeros(self.dim - sum(self._sizes))])
+
+    def _apply(self, thetas: FloatArray, inputs: FloatArray) -> FloatArray:
+        """Give the module's outputs [P, B, outputs]."""
+        with torch.no_grad():
+            named = self._named(torch.from_numpy(thetas))
+            given = torch.from_numpy(inputs)
+            found = vmap(lambda named: functional_call(self._module, named, (given,)), randomness="error")(named)
+        return np.asarray(found.numpy(), dtype=np.float64)
+
+    def _pullback(self, theta: FloatArray, inputs: FloatArray, cotangents: FloatArray) -> FloatArray:
+        flat = torch.from_numpy(theta.copy()).requires_grad_(True)
+        named = {name: tensor[0] for name, tensor in self._named(flat[None]).items()}
+        outputs = functional_call(self._module, named, (torch.from_numpy(inputs),))
+        outputs.backward(torch.from_numpy(np.ascontiguousarray(cotangents)))
+        found = flat.grad
+        return np.zeros(self.dim) if found is None else np.asarray(found.numpy(), dtype=np.float64)
+
+    def _named(self, thetas: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Cut flat vectors [P, d] into the module's parameters, each with the axis P in front."""
+        pieces = torch.split(thetas[:, : sum(self._sizes)], self._sizes, dim=1)
+        return {
+            name: piece.reshape(len(thetas), *tensor.shape)
+            for (name, tensor), piece in zip(self._parameters.items(), pieces, strict=True)
+        }
+
+    def _std(self, thetas: FloatArray) -> FloatArray:
+        return self.initial_std * np.exp(thetas[:, sum(self._sizes) :])
+
+    def _checked_inputs(self, observations: ArrayLike) -> tuple[FloatArray, bool]:
+        batch = np.asarray(observations)
+        if batch.ndim < 2 and batch.dtype.kind in "iu":
+            return one_hot(np.atleast_1d(batch), self.inputs), batch.ndim == 0
+        if batch.ndim not in (1, 2) or batch.shape[-1] != self.inputs:
+            raise InputError("observations", f"be vectors of {self.inputs} numbers", f"shape {batch.shape}")
+        return np.atleast_2d(np.require(batch, np.float64, ["C", "W"])), batch.ndim == 1
+
+    def _checked_actions(self, actions: ArrayLike, size: int) -> NDArray[Any]:
+        if self.bounds is None:
+            return checked_actions(actions, size, self._outputs)
+        given = np.asarray(actions, dtype=np.float64)
+        if given.size != size * self._outputs:
+            raise InputError("actions", f"have shape ({size}, {self._outputs})", f"shape {given.shape}")
+        return given.reshape(size, self._outputs)
+
+    def __repr__(self) -> str:
+        what = f"{self._outputs} actions" if self.bounds is None else f"{self.bounds}"
+        return f"TorchModule({type(self._module).__name__}, {self.inputs}, {what}, {self.dim} parameters)"
