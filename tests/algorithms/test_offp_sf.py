@@ -96,7 +96,6 @@ def test_a_smoothing_that_leaves_the_batch_is_shortened_and_said():
     long = rg.mdp.slippery_grid()
     source, policy = TabularSource(long, 1), rg.policy.TabularGibbs(long.n_states, long.n_actions)
     options = {"iterations": 1, "smoothing": 1.0, "held_out": 0, "directions": policy.dim, "step_size": 0.1}
-    # push the visited states' preferences far apart: every direction then matters little, unless it is amplified
     run = rg.offp_sf(source, policy, "mean", ess_floor=0.999, **options)
     assert "smoothing shortened from 1 to" in run.history[0]["events"][0]
     assert rg.offp_sf(source, policy, "mean", ess_floor=0.0, **options).history[0]["events"] == []

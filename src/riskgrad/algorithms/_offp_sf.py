@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from riskgrad.algorithms.behaviour import Behaviour, acting
-from riskgrad.algorithms.guards import near_enough, ratios, worth
+from riskgrad.algorithms.guards import near_enough, ratios
 from riskgrad.algorithms.loop import Keeping, follow
 from riskgrad.algorithms.noise import batch_error
 from riskgrad.algorithms.problem import checked_floor, held_out_size, source_text, stated, whole
@@ -104,7 +104,7 @@ def offp_sf(
         def logs_at(mu: float) -> FloatArray:
             return log_ratios(policy, np.concatenate([point.theta + mu * v, point.theta - mu * v]), point.batch)
 
-        mu, logs, event = near_enough(logs_at, numbers.smoothing, floor * point.size)
+        mu, logs, smallest, event = near_enough(logs_at, numbers.smoothing, floor * point.size)
         if event is not None:
             point.events.append(event)
         psi = ratios(logs)
@@ -113,7 +113,7 @@ def offp_sf(
         if point.step == 0:
             # the directions' error given the batch, and the batch's own; a full finite difference has the latter alone
             error = float(np.hypot(np.nan_to_num(gradient.standard_error), batch_error(point.rho, values, psi, v, mu)))
-        return Gradient(gradient.vector, error), float(np.min(worth(logs)))
+        return Gradient(gradient.vector, error), smallest
 
     settings = {
         **problem.settings("offp_sf"),

@@ -45,7 +45,7 @@ def worth_at(policy: Policy, theta: FloatArray, batch: Episodes) -> float:
 
 def near_enough(
     logs_at: Callable[[float], FloatArray], smoothing: float, least: float
-) -> tuple[float, FloatArray, str | None]:
+) -> tuple[float, FloatArray, float, str | None]:
     """Shorten the smoothing until the batch's median worth for the perturbed policies reaches `least`.
 
     Args:
@@ -54,16 +54,18 @@ def near_enough(
         least: the worth that is enough; 0 for any.
 
     Returns:
-        the smoothing, its log weights, and what happened, or None.
+        the smoothing, its log weights, their smallest worth, and what happened, or None.
     """
     mu, logs = smoothing, logs_at(smoothing)
+    worths = worth(logs)
     for _ in range(MOST_HALVINGS):
-        if least == 0.0 or float(np.median(worth(logs))) >= least:
+        if float(np.median(worths)) >= least:
             break
         mu /= 2.0
         logs = logs_at(mu)
+        worths = worth(logs)
     event = None if mu == smoothing else f"smoothing shortened from {smoothing:g} to {mu:g}"
-    return mu, logs, event
+    return mu, logs, float(np.min(worths)), event
 
 
 def short_enough(
