@@ -1,7 +1,8 @@
 /* The sampler of riskgrad.episodes written in C: the same tables, the same numbers, the same five episodes in flight.
  *
  * It takes what TabularSource.returns takes after its checks: parameters of tabular Gibbs policies, one key per policy and
- * the alias tables of the model. It gives the same returns and lengths, bit for bit, which the benchmark checks.
+ * the alias tables of the model. It gives the same returns and lengths, which the benchmark checks; only exp may differ in
+ * its last digit, and with it one number in about 10^15.
  * Build: gcc -O3 -march=native -shared -fPIC same_algorithm.c -lm
  */
 #include <math.h>
