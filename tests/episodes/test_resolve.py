@@ -4,7 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from riskgrad.episodes import TabularSource, resolve_source
+from riskgrad.episodes import GymnasiumSource, TabularSource, resolve_source
 from riskgrad.errors import InputError
 from riskgrad.mdp.models import two_roads
 
@@ -28,12 +28,34 @@ def test_gymnasium_by_id_factory_and_instance():
     assert resolve_source("CliffWalking-v1", horizon=50).mdp.horizon == 50
 
 
+class NoLimit(gymnasium.Env):
+    observation_space = gymnasium.spaces.Box(-1.0, 1.0, (2,))
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):  # noqa: ARG002
+        return np.zeros(2), {}
+
+    def step(self, action):  # noqa: ARG002
+        return np.zeros(2), 1.0, False, False, {}
+
+
+def test_what_has_no_table_is_played():
+    by_id = resolve_source("Pendulum-v1", discount=0.9, env_options={"g": 5.0})
+    assert isinstance(by_id, GymnasiumSource)
+    assert (by_id.name, by_id.horizon, by_id.discount) == ("Pendulum-v1", 200, 0.9)
+    assert resolve_source(NoLimit, horizon=7).horizon == 7
+    assert resolve_source(lambda: "Pendulum-v1").name == "Pendulum-v1"
+    wrapped = gymnasium.wrappers.TransformReward(gymnasium.make("FrozenLake-v1"), lambda reward: reward - 0.1)
+    assert isinstance(resolve_source(wrapped), GymnasiumSource)
+    assert isinstance(resolve_source("FrozenLake-v1"), TabularSource)
+
+
 @pytest.mark.parametrize(
     ("env", "options", "message"),
     [
-        (3, {}, "env must be a Gymnasium id, class, factory or environment with a table of outcomes"),
+        (3, {}, "env must be a Gymnasium id, class, factory or environment, a FiniteMDP"),
         (lambda: 3, {}, "env must be a Gymnasium id"),
-        ("Pendulum-v1", {}, "table"),
+        (NoLimit, {}, "horizon must be given, since NoLimit has no time limit of its own"),
         ("NoSuchEnvironment-v0", {}, "env must be an environment that gymnasium.make can build"),
         ("CliffWalking-v1", {}, "horizon"),
         (two_roads(), {"horizon": 77}, "horizon must be left to the model or source, which has its own, got 77"),

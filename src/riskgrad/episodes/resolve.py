@@ -1,4 +1,7 @@
-"""From what a user calls an environment to a source of episodes: finite tables and compiled twins run compiled."""
+"""From what a user calls an environment to a source of episodes.
+
+Finite tables and compiled twins run compiled; any other Gymnasium environment is played as it is.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -8,14 +11,17 @@ import gymnasium
 from riskgrad.envs import CompiledEnv, compiled_twin
 from riskgrad.episodes.base import Source
 from riskgrad.episodes.compiled import CompiledSource
+from riskgrad.episodes.environments import Recipe
+from riskgrad.episodes.gymnasium import GymnasiumSource, Workers
 from riskgrad.episodes.tabular import TabularSource
 from riskgrad.errors import InputError
 from riskgrad.mdp import FiniteMDP, from_gymnasium
+from riskgrad.mdp.from_gym import has_table
 from riskgrad.mdp.models import MODELS
 
 Environment = str | FiniteMDP | Source | gymnasium.Env[Any, Any] | Callable[..., Any]
 
-KINDS = "a Gymnasium id, class, factory or environment with a table of outcomes, a FiniteMDP, or a source of episodes"
+KINDS = "a Gymnasium id, class, factory or environment, a FiniteMDP, or a source of episodes"
 
 
 def resolve_source(
@@ -25,16 +31,17 @@ def resolve_source(
     *,
     env_options: Mapping[str, Any] | None = None,
     threads: int | None = None,
+    backend: Workers | None = None,
 ) -> Source:
     """Give the source of episodes that an environment stands for.
 
     Args:
-        env: a source, a `FiniteMDP`, a Gymnasium id, a class or factory of any of these, or an environment. For now
-            Gymnasium environments need a table of outcomes, as the toy-text ones have.
+        env: a source, a `FiniteMDP`, a Gymnasium id, a class or factory of any of these, or an environment.
         horizon: largest number of steps of an episode; only for Gymnasium environments, where None takes their limit.
         discount: in (0, 1]; only for Gymnasium environments, where None is 1.
         env_options: options for `gymnasium.make`, the class or the factory.
-        threads: for sampling a finite model.
+        threads: for sampling a finite model or a compiled environment.
+        backend: for playing a Gymnasium environment, such as `riskgrad.backend.Processes(8)`.
     """
     made: Any = env
     options = dict(env_options or {})
@@ -44,17 +51,46 @@ def resolve_source(
         made = compiled_twin(made, options) or made
     if isinstance(made, CompiledEnv):
         return CompiledSource(made, horizon, 1.0 if discount is None else discount, threads)
+    factory: Any = None
     if callable(made) and not isinstance(made, Source | FiniteMDP | gymnasium.Env):
-        made, options = made(**options), {}
+        factory, made = made, made(**options)
+        options = {} if isinstance(made, str) else options
     if isinstance(made, str | gymnasium.Env):
-        table = from_gymnasium(made, horizon, 1.0 if discount is None else discount, **options)  # pyright: ignore[reportUnknownArgumentType]
-        return TabularSource(table, threads)
+        return _of_gymnasium(made, factory, options, horizon, 1.0 if discount is None else discount, threads, backend)
+    options = options if factory is None else {}
     if not isinstance(made, Source | FiniteMDP):
         raise InputError("env", f"be {KINDS}", env)
     for name, value in (("horizon", horizon), ("discount", discount), ("env_options", options or None)):
         if value is not None and value != _own(made, name):
             raise InputError(name, "be left to the model or source, which has its own", value)
     return TabularSource(made, threads) if isinstance(made, FiniteMDP) else made
+
+
+def _of_gymnasium(
+    made: Any,
+    factory: Any,
+    options: dict[str, Any],
+    horizon: int | None,
+    discount: float,
+    threads: int | None,
+    backend: Workers | None,
+) -> Source:
+    """Give the compiled sampler to a table that tells all there is to an environment, and play any other.
+
+    Args:
+        made: an id or an environment.
+        factory: what made the environment, or None; it makes more of them.
+        options: for the id or the factory.
+        horizon: largest number of steps.
+        discount: discount.
+        threads: for a table.
+        backend: for an environment that is played.
+    """
+    again = made if isinstance(made, str) or factory is None else factory
+    first = Recipe.of(made, options).make() if isinstance(made, str) else made
+    if has_table(first):
+        return TabularSource(from_gymnasium(first, horizon, discount), threads)
+    return GymnasiumSource(again, horizon, discount, env_options=options, backend=backend)
 
 
 def _own(made: object, name: str) -> object:

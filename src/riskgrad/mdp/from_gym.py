@@ -50,6 +50,17 @@ def from_gymnasium(
         made.close()
 
 
+def has_table(env: "gymnasium.Env[Any, Any]") -> bool:
+    """Whether an environment has a table of outcomes that tells all there is to it."""
+    if not hasattr(env.unwrapped, "P") or not hasattr(env.unwrapped, "initial_state_distrib"):
+        return False
+    try:
+        _refuse_what_the_table_lacks(env, "env")
+    except InputError:
+        return False
+    return True
+
+
 def _read(env: "gymnasium.Env[Any, Any]", horizon: int | None, discount: float) -> FiniteMDP:
     base: Any = env.unwrapped
     name = env.spec.id if env.spec is not None else type(base).__name__
