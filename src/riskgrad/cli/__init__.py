@@ -1,0 +1,27 @@
+"""The command line: `riskgrad demo, train, evaluate, report, compare, frontier, bounds, risks, policies, envs`.
+
+Every mistake of the user ends in one clear line on stderr and exit code 2; `--debug` shows the traceback instead. Heavy
+imports are inside the commands, so that `--help` is quick. One file for each group of commands.
+"""
+
+import sys
+
+from rich.console import Console
+
+from riskgrad.cli import lists, theory, training
+from riskgrad.cli.app import app
+from riskgrad.errors import RiskgradError
+
+COMMANDS = (training, theory, lists)  # importing a file adds its commands
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; the entry point of the `riskgrad` script."""
+    words = sys.argv[1:] if arguments is None else arguments
+    try:
+        app(args=words, prog_name="riskgrad")
+    except (RiskgradError, OSError) as problem:
+        if "--debug" in words:
+            raise
+        Console(stderr=True, highlight=False, soft_wrap=True).print(f"riskgrad: {problem}", markup=False)
+        raise SystemExit(2) from None

@@ -1,0 +1,5 @@
+"""`python -m riskgrad.cli` is `riskgrad`."""
+
+from riskgrad.cli import main
+
+main()

@@ -1,0 +1,71 @@
+"""The commands that list what can be named: `risks`, `policies`, `envs`."""
+
+import json
+
+from rich.table import Table
+
+from riskgrad.cli.app import Json, app, console
+
+
+@app.command()
+def risks(as_json: Json = False) -> None:
+    """List the risk measures that a string can name.
+
+    Example: riskgrad risks --json
+    """
+    from riskgrad.risk import builders, parse  # noqa: PLC0415
+
+    rows = [(name, example, parse(example).attitude) for name, (_, example) in sorted(builders().items())]
+    if as_json:
+        console.print_json(json.dumps([{"name": n, "example": e, "attitude": a} for n, e, a in rows]))
+        return
+    table = Table(title="Risk measures (:seeking turns one over)")
+    for column in ("name", "example", "attitude"):
+        table.add_column(column)
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+
+
+@app.command()
+def policies(as_json: Json = False) -> None:
+    """List the policies that can be trained.
+
+    Example: riskgrad policies
+    """
+    import inspect  # noqa: PLC0415
+
+    from riskgrad import policy  # noqa: PLC0415
+
+    found = [getattr(policy, name) for name in policy.__all__]
+    kinds = [kind for kind in found if issubclass(kind, policy.Policy) and not inspect.isabstract(kind)]
+    rows = [(kind.__name__, (kind.__doc__ or "").strip().splitlines()[0]) for kind in kinds]
+    if as_json:
+        console.print_json(json.dumps([{"name": name, "about": about} for name, about in rows]))
+        return
+    table = Table(title="Policies, in riskgrad.policy; rg.train takes one as policy=")
+    for column in ("name", "about"):
+        table.add_column(column)
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+
+
+@app.command()
+def envs(as_json: Json = False) -> None:
+    """List the shipped models in which risk matters.
+
+    Example: riskgrad envs
+    """
+    from riskgrad.mdp.models import MODELS  # noqa: PLC0415
+
+    rows = [(name, (build.__doc__ or "").strip().splitlines()[0]) for name, build in sorted(MODELS.items())]
+    if as_json:
+        console.print_json(json.dumps([{"name": name, "about": about} for name, about in rows]))
+        return
+    table = Table(title="Shipped finite models; any Gymnasium id works too")
+    for column in ("name", "about"):
+        table.add_column(column)
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)

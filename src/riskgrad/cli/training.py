@@ -1,0 +1,144 @@
+"""The commands that train and evaluate: `demo`, `train`, `evaluate`."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from riskgrad.cli.app import Discount, Environment, Horizon, Json, Options, Seed, app, console, env_options
+from riskgrad.errors import InputError
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the figure.")] = Path("riskgrad-demo"), seed: Seed = 0
+) -> None:
+    """Train a neutral and an averse commuter, and show what risk-sensitivity bought.
+
+    Example: riskgrad demo --out riskgrad-demo
+    """
+    from contextlib import ExitStack  # noqa: PLC0415
+
+    from riskgrad.report import demo as story  # noqa: PLC0415 - brings matplotlib and numba
+    from riskgrad.report.live import Live  # noqa: PLC0415
+
+    console.print("A commuter drives over a pass (short, a rare rockfall) or through a valley (long, safe).")
+    with ExitStack() as stack:
+        outcomes = story.trained(seed, lambda name, count: stack.enter_context(Live(console, count, f"{name:8}")))
+    out.mkdir(parents=True, exist_ok=True)
+    picture = story.draw(outcomes, out / "two-roads.svg")
+    table = Table(title="Exact risk of the two policies (minutes; larger is better)")
+    table.add_column("risk measure")
+    for name, risk in story.RISKS.items():
+        table.add_column(f"trained on {risk}\n({name})", justify="right")
+    for text, *values in story.risk_table(outcomes):
+        table.add_row(text, *(f"{value:.2f}" for value in values))
+    console.print(table)
+    neutral, averse = outcomes["neutral"], outcomes["averse"]
+    console.print(
+        f"Trained on the mean the commuter takes the pass ({1 - neutral.valley:.0%} of the time): "
+        f"{-neutral.law.mean:.1f} minutes on average.\n"
+        f"Trained on cvar:0.1 it takes the valley ({averse.valley:.0%}): {-averse.law.mean:.1f} minutes on average, "
+        f"but its worst tenth of days takes {-_cvar(averse.law):.0f} minutes instead of {-_cvar(neutral.law):.0f}.\n"
+        f"The picture is in {picture}.",
+        soft_wrap=True,
+    )
+
+
+@app.command()
+def train(
+    env: Environment,
+    risk: Annotated[str, typer.Option(help="What to maximise, such as mean, cvar:0.1, dual-power:3.")] = "cvar:0.1",
+    algorithm: Annotated[str, typer.Option(help="auto, onp_sf, offp_sf or score.")] = "auto",
+    iterations: Annotated[int | None, typer.Option(help="Budget in iterations (200 if no budget is given).")] = None,
+    max_episodes: Annotated[int | None, typer.Option(help="Budget in episodes instead.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder that keeps the run; it can be resumed.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
+    horizon: Horizon = None,
+    discount: Discount = None,
+    env_option: Options = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Train a policy on a risk measure and say what was reached.
+
+    Example: riskgrad train two-roads --risk cvar:0.1 --iterations 50 --out runs/valley
+    """
+    from riskgrad._train import train as train_policy  # noqa: PLC0415
+    from riskgrad.report.live import Live  # noqa: PLC0415
+
+    if resume and out is None:
+        raise InputError("--resume", "come with --out, the folder of the run", "no folder")
+    keeping: dict[str, Any] = {"resume" if resume else "folder": out} if out else {}
+    expected = iterations or 200
+    with Live(Console(stderr=True, highlight=False) if as_json else console, expected, risk) as live:
+        run = train_policy(
+            env,
+            risk=risk,
+            algorithm=algorithm,
+            iterations=iterations,
+            max_episodes=max_episodes,
+            horizon=horizon,
+            discount=discount,
+            env_options=env_options(env_option),
+            seed=seed,
+            callback=live,
+            **keeping,
+        )
+    if as_json:
+        facts = {"settings": run.settings, "episodes": run.episodes_used, "held_out_risk": run.held_out_risk}
+        console.print_json(json.dumps({**facts, "finished": run.finished, "notes": list(run.notes)}))
+        return
+    console.print(f"{run!r}".strip("<>"), soft_wrap=True, markup=False)
+    for note in run.notes:
+        console.print(f"  note: {note}", soft_wrap=True, markup=False)
+    if run.held_out_risk is not None:
+        console.print(f"{risk} by held-out episodes: {run.held_out_risk:.4g}")
+    if out is not None:
+        console.print(f"Kept in {out}; look closer with: riskgrad evaluate {out} {env}", soft_wrap=True)
+
+
+@app.command()
+def evaluate(
+    run: Annotated[Path, typer.Argument(help="Folder or file of a run.")],
+    env: Environment,
+    risk: Annotated[list[str] | None, typer.Option(help="Measure to report; may be repeated.")] = None,
+    episodes: Annotated[int, typer.Option(help="Fresh episodes.")] = 10_000,
+    confidence: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
+    horizon: Horizon = None,
+    discount: Discount = None,
+    env_option: Options = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Evaluate a trained policy on fresh episodes, with certified and bootstrap intervals.
+
+    Example: riskgrad evaluate runs/valley two-roads --risk mean --risk cvar:0.1
+    """
+    from riskgrad.evaluation import evaluate as evaluate_run  # noqa: PLC0415
+    from riskgrad.run import load  # noqa: PLC0415
+
+    table = evaluate_run(
+        load(run),
+        env,
+        risk or None,
+        episodes,
+        confidence,
+        horizon=horizon,
+        discount=discount,
+        env_options=env_options(env_option),
+        seed=seed,
+    )
+    if as_json:
+        console.print_json(json.dumps(table.as_dict()))
+    else:
+        console.print(str(table), soft_wrap=True, markup=False)
+
+
+def _cvar(law: Any) -> float:
+    from riskgrad.risk import CVaR  # noqa: PLC0415
+
+    return CVaR(0.1).value(law)
