@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from riskgrad import ascent as ascent
+    from riskgrad import backend as backend
     from riskgrad import distortion as distortion
     from riskgrad import envs as envs
     from riskgrad import episodes as episodes
@@ -42,6 +43,7 @@ __version__ = "0.1.0"
 # public name -> the module that holds it; a folder is its own module
 _HOMES = {
     "ascent": "riskgrad.ascent",
+    "backend": "riskgrad.backend",
     "distortion": "riskgrad.distortion",
     "envs": "riskgrad.envs",
     "episodes": "riskgrad.episodes",
@@ -71,6 +73,7 @@ __all__ = [
     "Run",
     "__version__",
     "ascent",
+    "backend",
     "distortion",
     "envs",
     "episodes",

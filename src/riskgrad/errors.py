@@ -82,7 +82,8 @@ class EpisodeError(RiskgradError, RuntimeError):
 
     def __str__(self) -> str:
         env, row, seed, step, reason = self.args
-        return f"{env} failed at step {step} of the episode with seed {seed}, played by policy row {row}: {reason}"
+        what = " ".join(str(reason).split())
+        return f"{env} failed at step {step} of the episode with seed {seed}, played by policy row {row}: {what}"
 
 
 class WorkerError(RiskgradError, RuntimeError):

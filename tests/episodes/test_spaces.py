@@ -1,0 +1,141 @@
+"""Every space that is read or written, and environments with odd habits."""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+from support.environments import Odd, Spaced
+
+from riskgrad.episodes import GymnasiumSource
+from riskgrad.errors import EpisodeError, InputError
+from riskgrad.policy import MLP, Deterministic, Gaussian, TabularGibbs
+from riskgrad.random import Purpose, Stream, environment_seeds, episode_words
+
+STREAM = Stream(2, Purpose.TRAINING)
+PLAIN = spaces.Box(-1.0, 1.0, (2,), np.float32)
+TWO = spaces.Discrete(2)
+
+OBSERVATIONS = {
+    "discrete": (spaces.Discrete(4, start=-1), np.int64(1), [0.0, 0.0, 1.0, 0.0]),
+    "box": (PLAIN, np.array([0.5, -0.5], dtype=np.float32), [0.5, -0.5]),
+    "image": (spaces.Box(0, 255, (1, 2, 2), np.uint8), np.array([[[1, 2], [3, 4]]], dtype=np.uint8), [1, 2, 3, 4]),
+    "scalar": (spaces.Box(-1.0, 1.0, (), np.float64), np.float64(0.25), [0.25]),
+    "multi-discrete": (spaces.MultiDiscrete([2, 3]), np.array([1, 2]), [0, 1, 0, 0, 1]),
+    "multi-binary": (spaces.MultiBinary(3), np.array([1, 0, 1], dtype=np.int8), [1, 0, 1]),
+    "tuple": (spaces.Tuple((spaces.Discrete(2), PLAIN)), (1, np.array([0.5, 1.0], dtype=np.float32)), [0, 1, 0.5, 1.0]),
+    "dict": (
+        spaces.Dict({"b": spaces.Discrete(3), "a": spaces.Dict({"x": PLAIN})}),
+        {"b": 2, "a": {"x": np.array([0.5, 1.0], dtype=np.float32)}},
+        [0.5, 1.0, 0, 0, 1],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OBSERVATIONS)
+def test_observations(name):
+    space, shown, expected = OBSERVATIONS[name]
+    source = GymnasiumSource(Spaced(space, TWO, shown), horizon=10)
+    assert source.observation_size == len(expected)
+    policy = MLP(len(expected), 2, (3,))
+    batch = source.record(policy, np.random.default_rng(0).normal(size=policy.dim), 2, STREAM)
+    if name == "discrete":
+        assert source.n_states == 4
+        np.testing.assert_array_equal(batch.observations, [2] * 6)
+        table = source.record(TabularGibbs(4, 2), np.zeros(8), 2, STREAM)
+        np.testing.assert_array_equal(table.observations, [2] * 6)
+    else:
+        np.testing.assert_array_equal(batch.observations, np.tile(expected, (6, 1)))
+
+
+def actions_of(space, policy, theta):
+    env = Spaced(PLAIN, space, np.zeros(2, dtype=np.float32))
+    GymnasiumSource(env, horizon=10).returns(policy, theta[None], 2, STREAM)
+    return env.given
+
+
+def test_actions_are_of_the_space():
+    chosen = actions_of(spaces.Discrete(3, start=5), MLP(2, 3, ()), np.array([0.0] * 6 + [0.0, 9.0, 0.0]))
+    assert chosen == [6] * 6
+    assert all(type(action) is int for action in chosen)
+    several = actions_of(spaces.MultiDiscrete([2, 3]), MLP(2, (2, 3), ()), np.array([0.0] * 10 + [9, 0, 0, 0, 9.0]))
+    assert all(action.dtype == np.int64 for action in several)
+    np.testing.assert_array_equal(several, [[0, 2]] * 6)
+    grid = actions_of(spaces.MultiDiscrete(np.array([[2], [3]])), MLP(2, (2, 3), ()), np.zeros(15))
+    assert all(action.shape == (2, 1) for action in grid)
+
+
+@pytest.mark.parametrize(
+    ("space", "theta", "expected"),
+    [
+        (spaces.Box(np.array([-1.0, 0.0]), np.array([3.0, 5.0]), dtype=np.float64), [0.5, 9.0], [2.0, 5.0]),
+        (spaces.Box(-np.inf, np.inf, (2,), np.float32), [0.1, -7.0], np.float32([0.1, -7.0])),
+        (spaces.Box(-1.0, 1.0, (2, 1), np.float32), [0.1, -7.0], np.float32([[0.1], [-1.0]])),
+        (spaces.Box(0, 10, (2,), np.int32), [0.09, 3.0], [5, 10]),
+    ],
+)
+def test_numbers_are_clipped_cast_and_shaped(space, theta, expected):
+    low, high = space.low.ravel(), space.high.ravel()
+    given = actions_of(space, Deterministic(2, low=low, high=high), np.array([0.0] * 4 + theta))
+    assert given[0].dtype == space.dtype
+    np.testing.assert_array_equal(given, [expected] * 6)
+    noisy = Gaussian(2, low, high, initial_std=5.0)
+    assert len(actions_of(space, noisy, np.zeros(noisy.dim))) == 6  # each is in the space, or the environment objects
+
+
+@pytest.mark.parametrize(
+    ("observations", "actions", "message"),
+    [
+        (spaces.Text(5), TWO, "observation space must be made of Discrete, Box, .* got 'Text'"),
+        (spaces.Tuple((TWO, spaces.Sequence(TWO))), TWO, "got 'Sequence'"),
+        (spaces.Graph(PLAIN, None), TWO, "got 'Graph'"),
+        (PLAIN, spaces.MultiBinary(2), "action space must be Discrete, MultiDiscrete or Box, got 'MultiBinary'"),
+        (PLAIN, spaces.Dict({"a": TWO}), "got 'Dict'"),
+    ],
+)
+def test_other_spaces_are_refused_by_name(observations, actions, message):
+    with pytest.raises(InputError, match=message):
+        GymnasiumSource(Spaced(observations, actions, None), horizon=3)
+
+
+@pytest.mark.parametrize("oddity", ["integer", "int64", "float32", "array", "bool", "lists", "none"])
+def test_odd_but_usable(oddity):
+    played = GymnasiumSource(lambda: Odd(oddity), horizon=10).returns(MLP(2, 2, ()), np.zeros((2, 6)), 3, STREAM)
+    np.testing.assert_array_equal(played.values, np.full((2, 3), 4.0))
+
+
+@pytest.mark.parametrize(
+    ("oddity", "reason"),
+    [
+        ("raises", "at step 2 of .* RuntimeError: the simulator fell over"),
+        ("nan", "a reward is not finite"),
+        ("nan seen", "at step 1 of .* the observation is not finite"),
+        ("text", "at step 0 of .* TypeError: a number was expected"),
+        ("four", "at step 0 of .* not enough values to unpack"),
+    ],
+)
+def test_failures_name_environment_policy_seed_and_step(oddity, reason):
+    thetas = np.zeros((3, 6))
+    source = GymnasiumSource(lambda: Odd(oddity), horizon=10, lanes=2)
+    with pytest.raises(EpisodeError, match=reason) as caught:
+        source.returns(MLP(2, 2, ()), thetas, 1, STREAM)
+    seeds = environment_seeds(episode_words(STREAM.keys(np.arange(3)), 1))[:, 0]
+    text = str(caught.value)
+    assert text.startswith("Odd failed at step")
+    assert any(f"with seed {seeds[row]}, played by policy row {row}:" in text for row in range(2))
+    assert "\n" not in text
+
+
+def test_a_wrong_shape_and_a_reset_without_seed_are_caught():
+    with pytest.raises(EpisodeError, match=r"ValueError in reset: the observation has shape \(3,\), its space \(2,\)"):
+        _plays(Spaced(PLAIN, TWO, np.zeros(3)))
+
+    class Seedless(Odd):
+        def reset(self):
+            return np.zeros(2), {}
+
+    with pytest.raises(EpisodeError, match=r"TypeError in reset: .*seed"):
+        _plays(Seedless("none"))
+
+
+def _plays(env: gymnasium.Env):
+    return GymnasiumSource(env, horizon=3).returns(MLP(2, 2, ()), np.zeros((1, 6)), 1, STREAM)
