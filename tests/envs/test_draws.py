@@ -5,6 +5,7 @@ from scipy import stats
 
 from riskgrad.compiled import kernel
 from riskgrad.envs import draws
+from riskgrad.envs._play import bend
 from riskgrad.random import Purpose, Stream, mix
 
 SIZE = 400_000
@@ -60,3 +61,11 @@ def test_streams_begin_where_the_keys_say():
     assert actions[0] == start
     assert stream[0] != start
     assert draws.uniform(actions) == float(first >> np.uint64(11)) * 2.0**-53
+
+
+def test_the_activation_is_tanh():
+    x = np.concatenate([np.linspace(-30.0, 30.0, 2001), np.logspace(-20.0, 2.0, 100)])
+    units = np.stack([x, x])
+    bend(units, 1, len(x), False)
+    assert np.max(np.abs(units[1] - np.tanh(x))) < 3e-16
+    assert np.array_equal(units[0], x)

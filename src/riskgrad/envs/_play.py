@@ -22,6 +22,9 @@ from riskgrad.envs.draws import Words
 from riskgrad.types import FloatArray, IntArray
 
 
+ROUNDING = 6755399441055744.0 + 1023.0  # 1.5 * 2^52: adding it rounds to an integer; 1023 is the bias of an exponent
+
+
 class Job(NamedTuple):
     """What is to be played, and where the answer goes.
 
@@ -68,7 +71,64 @@ class Trace(NamedTuple):
     actions: IntArray
 
 
+@inlined
+def linear(
+    theta: FloatArray,
+    first: int,
+    bias: bool,
+    indices: IntArray,
+    values: FloatArray,
+    count: int,
+    n_in: int,
+    n_out: int,
+    units: FloatArray,
+    row: int,
+) -> None:
+    """Write the sums of a layer, whose numbers begin at theta[first], for an input of `count` entries: units[row]."""
+    for j in range(n_out):
+        total = theta[first + n_in * n_out + j] if bias else 0.0
+        for k in range(count):
+            total += values[k] * theta[first + indices[k] * n_out + j]
+        units[row, j] = total
+
+
 @kernel
+def dense(theta: FloatArray, first: int, bias: bool, n_in: int, n_out: int, units: FloatArray, row: int) -> None:
+    """Write the sums of a layer, whose numbers begin at theta[first], for the input units[1 - row]: units[row]."""
+    for j in range(n_out):
+        units[row, j] = theta[first + n_in * n_out + j] if bias else 0.0
+    for i in range(n_in):
+        entry = units[1 - row, i]
+        for j in range(n_out):
+            units[row, j] += entry * theta[first + i * n_out + j]
+
+
+@kernel
+def bend(units: FloatArray, row: int, count: int, relu: bool) -> None:
+    """Apply the activation to units[row, :count].
+
+    tanh |x| = (1 - e) / (1 + e) with e = exp(-2 |x|) = 2^k exp(r), a polynomial for exp(r), and k put into the exponent
+    of a double. It is right within 3e-16 and, unlike the C library's, runs several at a time, which halves the time of a network.
+    """
+    if relu:
+        for i in range(count):
+            units[row, i] = max(units[row, i], 0.0)
+        return
+    for i in range(count):
+        x = units[row, i]
+        y = -2.0 * min(abs(x), 20.0)
+        shifted = y * 1.4426950408889634 + ROUNDING  # the last bits are now k + 1023
+        k = shifted - ROUNDING
+        r = (y - k * 0.693147180369123816490) - k * 1.90821492927058770002e-10
+        tail = 1.0 / 39916800.0 + r * (1.0 / 479001600.0 + r / 6227020800.0)
+        tail = 1.0 / 40320.0 + r * (1.0 / 362880.0 + r * (1.0 / 3628800.0 + r * tail))
+        tail = 1.0 / 120.0 + r * (1.0 / 720.0 + r * (1.0 / 5040.0 + r * tail))
+        tail = 1.0 + r * (1.0 + r * (0.5 + r * (1.0 / 6.0 + r * (1.0 / 24.0 + r * tail))))
+        e = tail * np.int64(np.float64(shifted).view(np.int64) << 52).view(np.float64)
+        units[row, i] = math.copysign((1.0 - e) / (1.0 + e), x)
+
+
+@inlined
 def network(
     theta: FloatArray,
     widths: IntArray,
@@ -80,45 +140,37 @@ def network(
     units: FloatArray,
 ) -> int:
     """Run the network on an observation of `count` entries; give the row of units [2, width] that holds the logits."""
-    row, at = 0, 0
-    for layer in range(len(widths) - 1):
+    linear(theta, 0, bias, indices, values, count, widths[0], widths[1], units, 0)
+    row, first = 0, widths[0] * widths[1] + (widths[1] if bias else 0)
+    for layer in range(1, len(widths) - 1):
         n_in, n_out = widths[layer], widths[layer + 1]
-        shift = at + n_in * n_out
-        for j in range(n_out):
-            units[row, j] = theta[shift + j] if bias else 0.0
-        for k in range(count if layer == 0 else n_in):
-            entry = values[k] if layer == 0 else units[1 - row, k]
-            first = at + (indices[k] if layer == 0 else k) * n_out
-            for j in range(n_out):
-                units[row, j] += entry * theta[first + j]
-        if layer < len(widths) - 2:
-            for j in range(n_out):
-                units[row, j] = max(units[row, j], 0.0) if relu else math.tanh(units[row, j])
-            row = 1 - row
-        at = shift + (n_out if bias else 0)
+        bend(units, row, n_in, relu)
+        row = 1 - row
+        dense(theta, first, bias, n_in, n_out, units, row)
+        first += n_in * n_out + (n_out if bias else 0)
     return row
 
 
-@kernel
-def choose(logits: FloatArray, n_actions: int, u: float, greedy: bool) -> int:
-    """Give the action at the uniform number u; logits [A] become weights."""
-    best = 0
+@inlined
+def choose(units: FloatArray, row: int, n_actions: int, u: float, greedy: bool) -> int:
+    """Give the action at the uniform number u for the logits units[row, :A], which become sums of weights.
+
+    As u is at most 1 - 2^-53, u times the last sum is below it: an action without weight is never chosen.
+    """
+    best, top = 0, units[row, 0]
     for a in range(1, n_actions):
-        if logits[a] > logits[best]:
-            best = a
+        if units[row, a] > top:
+            best, top = a, units[row, a]
     if greedy:
         return best
-    top, total = logits[best], 0.0
+    total = 0.0
     for a in range(n_actions):
-        logits[a] = math.exp(logits[a] - top)
-        total += logits[a]
-    target, reached, action = u * total, 0.0, best
-    for a in range(n_actions):
-        reached += logits[a]
-        if logits[a] > 0.0:
-            action = a
-            if reached > target:
-                break
+        total += math.exp(units[row, a] - top)
+        units[row, a] = total
+    # a count has no branch to be predicted wrongly
+    action, target = 0, u * total
+    for a in range(n_actions - 1):
+        action += 1 if units[row, a] <= target else 0
     return action
 
 
@@ -140,16 +192,18 @@ def play_episodes(
     state = np.zeros(job.state_size)
     indices, entries = np.zeros(job.widths[0], dtype=np.int64), np.zeros(job.widths[0])
     units = np.zeros((2, job.widths[1:].max()))
+    thetas, keys, widths, bias, relu, greedy = job.thetas, job.keys, job.widths, job.bias, job.relu, job.greedy
+    n_actions, horizon, discount, values, lengths = widths[-1], job.horizon, job.discount, job.values, job.lengths
     for item in range(first, last):
         p, e = item // job.episodes, item % job.episodes
-        theta = job.thetas[p]
-        draws.begin(job.keys[p], e, actions, stream)
+        theta = thetas[p]
+        draws.begin(keys[p], e, actions, stream)
         reset(state, stream)
         total, factor, t, over = 0.0, 1.0, 0, False
-        while not over and t < job.horizon:
+        while not over and t < horizon:
             count = observe(state, indices, entries)
-            row = network(theta, job.widths, job.bias, job.relu, indices, entries, count, units)
-            action = choose(units[row], job.widths[-1], draws.uniform(actions), job.greedy)
+            row = network(theta, widths, bias, relu, indices, entries, count, units)
+            action = choose(units, row, n_actions, draws.uniform(actions), greedy)
             if trace is not None:
                 visit = trace.offsets[e] + t
                 for k in range(count):
@@ -157,6 +211,6 @@ def play_episodes(
                 trace.actions[visit] = action
             reward, over = step(state, action, stream)
             total += factor * reward
-            factor *= job.discount
+            factor *= discount
             t += 1
-        job.values[item], job.lengths[item] = total, t
+        values[item], lengths[item] = total, t

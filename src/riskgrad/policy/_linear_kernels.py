@@ -3,7 +3,10 @@
     P policies   B observations   k features   A actions   theta[f * A + a]
 
 A soft one-hot of 64 features with 4 entries is then 16 times cheaper than its product with a full matrix. Every number
-is summed in one fixed order, so that a row has the same bits whatever else is in the batch.
+is summed in one fixed order, so that a row has the same bits whatever else is in the batch. Sums over the batch are
+made in chunks of a fixed size, whose totals are then added in order, so that threads do not change them.
+
+Small functions are pasted into the kernels: to pass an array to a function costs more than what they do.
 """
 
 import math
@@ -12,75 +15,96 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskgrad.compiled import cores, in_blocks, kernel, plain
+from riskgrad.compiled import cores, in_blocks, inlined, kernel, plain
 from riskgrad.types import FloatArray, IntArray
 
+CHUNK = 4096  # observations whose scores are added up together
+GROUP = 8  # features that are looked at together for one that is not zero
 
-@kernel
-def _entries(observation: FloatArray, indices: IntArray, values: FloatArray) -> int:
-    """Gather the entries of an observation [k] that are not zero; give their number."""
-    count = 0
-    for f in range(len(observation)):
-        if observation[f] != 0.0:
-            indices[count], values[count] = f, observation[f]
-            count += 1
+
+@inlined
+def _entries(observations: FloatArray, b: int, indices: IntArray, values: FloatArray) -> int:
+    """Gather the entries of observations[b] that are not zero; give their number."""
+    count, n_features = 0, observations.shape[1]
+    whole = n_features - n_features % GROUP
+    for first in range(0, whole, GROUP):
+        some = 0
+        for f in range(GROUP):
+            some += 1 if observations[b, first + f] != 0.0 else 0
+        if some > 0:
+            for f in range(first, first + GROUP):
+                indices[count], values[count] = f, observations[b, f]
+                count += 1 if observations[b, f] != 0.0 else 0
+    for f in range(whole, n_features):
+        indices[count], values[count] = f, observations[b, f]
+        count += 1 if observations[b, f] != 0.0 else 0
     return count
 
 
-@kernel
-def _logits(theta: FloatArray, indices: IntArray, values: FloatArray, count: int, logits: FloatArray) -> float:
-    """Fill the logits [A] of one policy at one observation; give the largest."""
-    n_actions = len(logits)
+@inlined
+def _logits(
+    thetas: FloatArray, p: int, indices: IntArray, values: FloatArray, count: int, n_actions: int, logits: FloatArray
+) -> float:
+    """Fill the logits [A] of the policy thetas[p] at one observation; give the largest."""
+    top = -np.inf
     for a in range(n_actions):
-        logits[a] = 0.0
-    for k in range(count):
-        first = indices[k] * n_actions
-        for a in range(n_actions):
-            logits[a] += values[k] * theta[first + a]
-    top = logits[0]
-    for a in range(1, n_actions):
-        top = max(top, logits[a])
+        total = 0.0
+        for k in range(count):
+            total += values[k] * thetas[p, indices[k] * n_actions + a]
+        logits[a] = total
+        top = max(top, total)
     return top
 
 
-@kernel
-def _softmax(theta: FloatArray, indices: IntArray, values: FloatArray, count: int, row: FloatArray) -> None:
-    """Fill the probabilities [A] of one policy at one observation."""
-    top, total = _logits(theta, indices, values, count, row), 0.0
-    for a in range(len(row)):
+@inlined
+def _softmax(
+    thetas: FloatArray, p: int, indices: IntArray, values: FloatArray, count: int, n_actions: int, row: FloatArray
+) -> None:
+    """Fill the probabilities [A] of the policy thetas[p] at one observation."""
+    top = _logits(thetas, p, indices, values, count, n_actions, row)
+    total = 0.0
+    for a in range(n_actions):
         row[a] = math.exp(row[a] - top)
         total += row[a]
-    for a in range(len(row)):
+    for a in range(n_actions):
         row[a] /= total
 
 
-@kernel
-def _pull(indices: IntArray, values: FloatArray, count: int, slopes: FloatArray, gradient: FloatArray) -> None:
-    """Add the gradient [d] of slopes [A] times the logits of one observation."""
-    n_actions = len(slopes)
+@inlined
+def _pull(
+    indices: IntArray, values: FloatArray, count: int, n_actions: int, slopes: FloatArray, total: FloatArray, c: int
+) -> None:
+    """Add the gradient of slopes [A] times the logits of one observation to total[c]."""
     for k in range(count):
-        first = indices[k] * n_actions
         for a in range(n_actions):
-            gradient[first + a] += values[k] * slopes[a]
+            total[c, indices[k] * n_actions + a] += values[k] * slopes[a]
 
 
 @kernel
 def _probabilities(begin: int, end: int, thetas: FloatArray, observations: FloatArray, answer: FloatArray) -> None:
     """Fill answer [P, B, A] for the observations begin:end."""
-    indices, values = np.empty(observations.shape[1], dtype=np.int64), np.empty(observations.shape[1])
+    indices, values = np.empty(observations.shape[1] + 1, dtype=np.int64), np.empty(observations.shape[1] + 1)
+    n_actions = answer.shape[2]
+    row = np.empty(n_actions)
     for b in range(begin, end):
-        count = _entries(observations[b], indices, values)
+        count = _entries(observations, b, indices, values)
         for p in range(len(thetas)):
-            _softmax(thetas[p], indices, values, count, answer[p, b])
+            _softmax(thetas, p, indices, values, count, n_actions, row)
+            for a in range(n_actions):
+                answer[p, b, a] = row[a]
 
 
 @kernel
 def _own_probabilities(thetas: FloatArray, rows: IntArray, observations: FloatArray, answer: FloatArray) -> None:
     """Fill answer [B, A], each observation by the policy thetas[rows[b]]."""
-    indices, values = np.empty(observations.shape[1], dtype=np.int64), np.empty(observations.shape[1])
+    indices, values = np.empty(observations.shape[1] + 1, dtype=np.int64), np.empty(observations.shape[1] + 1)
+    n_actions = answer.shape[1]
+    row = np.empty(n_actions)
     for b in range(len(rows)):
-        count = _entries(observations[b], indices, values)
-        _softmax(thetas[rows[b]], indices, values, count, answer[b])
+        count = _entries(observations, b, indices, values)
+        _softmax(thetas, rows[b], indices, values, count, n_actions, row)
+        for a in range(n_actions):
+            answer[b, a] = row[a]
 
 
 @kernel
@@ -94,54 +118,74 @@ def _log_probabilities(
     answer: FloatArray,
 ) -> None:
     """Fill answer [P, B] with log pi(a_b | o_b) for the observations begin:end."""
-    indices, values = np.empty(observations.shape[1], dtype=np.int64), np.empty(observations.shape[1])
+    indices, values = np.empty(observations.shape[1] + 1, dtype=np.int64), np.empty(observations.shape[1] + 1)
     logits = np.empty(n_actions)
     for b in range(begin, end):
-        count = _entries(observations[b], indices, values)
+        count = _entries(observations, b, indices, values)
         for p in range(len(thetas)):
-            top, total = _logits(thetas[p], indices, values, count, logits), 0.0
+            top = _logits(thetas, p, indices, values, count, n_actions, logits)
+            total = 0.0
             for a in range(n_actions):
                 total += math.exp(logits[a] - top)
             answer[p, b] = (logits[actions[b]] - top) - math.log(total)
 
 
 @kernel
-def _score_sum(
-    theta: FloatArray, observations: FloatArray, actions: IntArray, coefficients: FloatArray, n_actions: int
-) -> FloatArray:
-    """Give sum_b c_b grad log pi(a_b | o_b) [d], in the order of the visits."""
-    indices, values = np.empty(observations.shape[1], dtype=np.int64), np.empty(observations.shape[1])
-    slopes, gradient = np.empty(n_actions), np.zeros(len(theta))
-    for b in range(len(actions)):
-        if coefficients[b] == 0.0:
-            continue
-        count = _entries(observations[b], indices, values)
-        _softmax(theta, indices, values, count, slopes)
-        for a in range(n_actions):
-            slopes[a] *= -coefficients[b]
-        slopes[actions[b]] += coefficients[b]
-        _pull(indices, values, count, slopes, gradient)
-    return gradient
+def _score_sums(
+    begin: int,
+    end: int,
+    theta: FloatArray,
+    observations: FloatArray,
+    actions: IntArray,
+    coefficients: FloatArray,
+    n_actions: int,
+    answer: FloatArray,
+) -> None:
+    """Add sum_b c_b grad log pi(a_b | o_b) of the chunks begin:end to their rows of answer [chunks, d]."""
+    indices, values = np.empty(observations.shape[1] + 1, dtype=np.int64), np.empty(observations.shape[1] + 1)
+    slopes, thetas = np.empty(n_actions), theta.reshape(1, -1)
+    for c in range(begin, end):
+        for b in range(c * CHUNK, min((c + 1) * CHUNK, len(actions))):
+            if coefficients[b] == 0.0:
+                continue
+            count = _entries(observations, b, indices, values)
+            _softmax(thetas, 0, indices, values, count, n_actions, slopes)
+            for a in range(n_actions):
+                slopes[a] *= -coefficients[b]
+            slopes[actions[b]] += coefficients[b]
+            _pull(indices, values, count, n_actions, slopes, answer, c)
 
 
 @kernel
-def _entropy_sum(theta: FloatArray, observations: FloatArray, coefficients: FloatArray, n_actions: int) -> FloatArray:
-    """Give sum_b c_b grad H(pi(. | o_b)) [d]: the slope of H in the logit of a is -pi(a) (log pi(a) + H)."""
-    indices, values = np.empty(observations.shape[1], dtype=np.int64), np.empty(observations.shape[1])
-    logs, gradient = np.empty(n_actions), np.zeros(len(theta))
-    for b in range(len(observations)):
-        count = _entries(observations[b], indices, values)
-        top, total = _logits(theta, indices, values, count, logs), 0.0
-        for a in range(n_actions):
-            total += math.exp(logs[a] - top)
-        shift, entropy = top + math.log(total), 0.0
-        for a in range(n_actions):
-            logs[a] -= shift
-            entropy -= math.exp(logs[a]) * logs[a]
-        for a in range(n_actions):
-            logs[a] = -coefficients[b] * math.exp(logs[a]) * (logs[a] + entropy)
-        _pull(indices, values, count, logs, gradient)
-    return gradient
+def _entropy_sums(
+    begin: int,
+    end: int,
+    theta: FloatArray,
+    observations: FloatArray,
+    coefficients: FloatArray,
+    n_actions: int,
+    answer: FloatArray,
+) -> None:
+    """Add sum_b c_b grad H(pi(. | o_b)) of the chunks begin:end to their rows of answer [chunks, d].
+
+    The slope of H in the logit of a is -pi(a) (log pi(a) + H).
+    """
+    indices, values = np.empty(observations.shape[1] + 1, dtype=np.int64), np.empty(observations.shape[1] + 1)
+    logs, thetas = np.empty(n_actions), theta.reshape(1, -1)
+    for c in range(begin, end):
+        for b in range(c * CHUNK, min((c + 1) * CHUNK, len(observations))):
+            count = _entries(observations, b, indices, values)
+            top = _logits(thetas, 0, indices, values, count, n_actions, logs)
+            total = 0.0
+            for a in range(n_actions):
+                total += math.exp(logs[a] - top)
+            shift, entropy = top + math.log(total), 0.0
+            for a in range(n_actions):
+                logs[a] -= shift
+                entropy -= math.exp(logs[a]) * logs[a]
+            for a in range(n_actions):
+                logs[a] = -coefficients[b] * math.exp(logs[a]) * (logs[a] + entropy)
+            _pull(indices, values, count, n_actions, logs, answer, c)
 
 
 def all_probabilities(thetas: FloatArray, observations: FloatArray, n_actions: int) -> FloatArray:
@@ -179,10 +223,23 @@ def score_total(
     theta: FloatArray, observations: FloatArray, actions: NDArray[Any], coefficients: FloatArray, n_actions: int
 ) -> FloatArray:
     """Give sum_b c_b grad log pi(a_b | o_b) [d]."""
-    scale = plain(coefficients, np.float64)
-    return _score_sum(plain(theta, np.float64), observations, plain(actions, np.int64), scale, n_actions)
+    vector, taken, scale = plain(theta, np.float64), plain(actions, np.int64), plain(coefficients, np.float64)
+    totals = np.zeros((-(-len(taken) // CHUNK), len(vector)))
+
+    def block(begin: int, end: int) -> None:
+        _score_sums(begin, end, vector, observations, taken, scale, n_actions, totals)
+
+    in_blocks(block, len(totals), cores())
+    return np.sum(totals, axis=0)
 
 
 def entropy_total(theta: FloatArray, observations: FloatArray, coefficients: FloatArray, n_actions: int) -> FloatArray:
     """Give sum_b c_b grad H(pi(. | o_b)) [d]."""
-    return _entropy_sum(plain(theta, np.float64), observations, plain(coefficients, np.float64), n_actions)
+    vector, scale = plain(theta, np.float64), plain(coefficients, np.float64)
+    totals = np.zeros((-(-len(scale) // CHUNK), len(vector)))
+
+    def block(begin: int, end: int) -> None:
+        _entropy_sums(begin, end, vector, observations, scale, n_actions, totals)
+
+    in_blocks(block, len(totals), cores())
+    return np.sum(totals, axis=0)
