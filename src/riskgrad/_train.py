@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from riskgrad.algorithms import PRACTICAL, offp_sf, onp_sf, score_ascent
 from riskgrad.algorithms.loop import Keeping
+from riskgrad.algorithms.path import BentPath, RiskPath
 from riskgrad.algorithms.problem import held_out_size, looks, whole
 from riskgrad.algorithms.schedule import ScheduleName, default_numbers
 from riskgrad.ascent import Ascent
@@ -50,7 +51,7 @@ def train(
     directions: int | None = None,
     episodes: int | None = None,
     steps_per_batch: int | None = None,
-    risk_path: float | Literal["auto"] | None = "auto",
+    risk_path: RiskPath | Literal["auto"] | None = "auto",
     entropy: float | None = None,
     seed: int = 0,
     theta: ArrayLike | None = None,
@@ -76,7 +77,8 @@ def train(
         directions: n, of the two SF algorithms.
         episodes: m, of each estimate or batch.
         steps_per_batch: most ascent steps on one batch, of `offp_sf` and `score`.
-        risk_path: the part of the run over which the measure goes from the mean to the named one; None for no path.
+        risk_path: the part of the run over which the measure goes from the mean to the named one, straight; "auto" is
+            a `BentPath`, None no path.
         entropy: the bonus at the start, in standard deviations of the return.
         seed: the run's seed.
         theta: where to start [d]; by default what the policy starts from, mostly zeros.
@@ -118,8 +120,8 @@ def _algorithm(name: str, risk: RiskMeasure, policy: Policy) -> str:
     return plain
 
 
-def _path(risk: RiskMeasure, plain: bool) -> float | None:
-    return None if plain or risk.attitude == "neutral" else PRACTICAL.risk_path
+def _path(risk: RiskMeasure, plain: bool) -> BentPath | None:
+    return None if plain or risk.attitude == "neutral" else BentPath(PRACTICAL.risk_path)
 
 
 def _own(name: str, plain: bool, **given: float | None) -> dict[str, Any]:

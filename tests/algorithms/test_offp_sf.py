@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import riskgrad as rg
+from riskgrad.algorithms import PRACTICAL
 from riskgrad.algorithms.behaviour import taken
 from riskgrad.algorithms.guards import ratios, worth, worth_at
 from riskgrad.ascent import Adam
@@ -86,8 +87,8 @@ def test_several_steps_on_a_batch_end_at_the_floor():
     assert one.history[0]["steps"] == 1
     assert 1 < many.history[0]["steps"] < 50
     batch = SOURCE.record(POLICY, UNIFORM, 400, Stream(0, Purpose.TRAINING, 0))
-    assert worth_at(POLICY, many.last_theta, batch) < 0.7 * 400
-    assert worth_at(POLICY, one.last_theta, batch) > 0.7 * 400
+    assert worth_at(POLICY, many.last_theta, batch) < PRACTICAL.ess_floor * 400
+    assert worth_at(POLICY, one.last_theta, batch) > PRACTICAL.ess_floor * 400
     free = train(step_size=Adam(0.1), iterations=1, theta=UNIFORM, steps_per_batch=50, ess_floor=0.0)
     assert free.history[0]["steps"] == 50
 

@@ -15,6 +15,7 @@ from riskgrad.algorithms.behaviour import Behaviour, acting
 from riskgrad.algorithms.guards import near_enough, ratios
 from riskgrad.algorithms.loop import Keeping, follow
 from riskgrad.algorithms.noise import batch_error
+from riskgrad.algorithms.path import RiskPath
 from riskgrad.algorithms.problem import checked_floor, held_out_size, source_text, stated, whole
 from riskgrad.algorithms.reweighted import Point, Reweighted
 from riskgrad.algorithms.schedule import ScheduleName, settled
@@ -45,7 +46,7 @@ def offp_sf(
     ess_floor: float | None = None,
     schedule: ScheduleName = "practical",
     orthogonal: bool | None = None,
-    risk_path: float | None = None,
+    risk_path: RiskPath | None = None,
     entropy: float = 0.0,
     seed: int = 0,
     theta: ArrayLike | None = None,
@@ -70,7 +71,8 @@ def offp_sf(
             the schedule says: 0 for "paper".
         schedule: where the numbers that are not given come from, "practical" or "paper" (`tm:sf`).
         orthogonal: whether the directions of a block are orthogonal; None as the schedule says.
-        risk_path: the part of the run over which the measure goes from the mean to the named one; None for no path.
+        risk_path: the part of the run over which the measure goes from the mean to the named one, straight, or a
+            `BentPath`; None for no path.
         entropy: a bonus, in standard deviations of the return, falling to 0.
         seed: the run's seed.
         theta: theta_0 [d]; by default what the policy starts from, mostly zeros.

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from riskgrad.algorithms.loop import Course, Iteration, Keeping, follow
 from riskgrad.algorithms.noise import batch_error
+from riskgrad.algorithms.path import RiskPath
 from riskgrad.algorithms.problem import held_out_size, judge_by_source, looks, source_text, stated
 from riskgrad.algorithms.schedule import ScheduleName, settled
 from riskgrad.ascent import Ascent, Memory
@@ -40,7 +41,7 @@ def onp_sf(
     schedule: ScheduleName = "practical",
     orthogonal: bool | None = None,
     common_random_numbers: bool = True,
-    risk_path: float | None = None,
+    risk_path: RiskPath | None = None,
     entropy: float = 0.0,
     seed: int = 0,
     theta: ArrayLike | None = None,
@@ -61,7 +62,8 @@ def onp_sf(
         schedule: where the numbers that are not given come from, "practical" or "paper" (`tm:sf`).
         orthogonal: whether the directions of a block are orthogonal; None as the schedule says.
         common_random_numbers: whether + and - see the same random numbers.
-        risk_path: the part of the run over which the measure goes from the mean to the named one; None for no path.
+        risk_path: the part of the run over which the measure goes from the mean to the named one, straight, or a
+            `BentPath`; None for no path.
         entropy: a bonus, in standard deviations of the return, falling to 0; costs m more episodes per iteration.
         seed: the run's seed.
         theta: theta_0 [d]; by default what the policy starts from, mostly zeros.

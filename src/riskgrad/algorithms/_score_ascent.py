@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from riskgrad.algorithms.behaviour import Behaviour, acting
 from riskgrad.algorithms.loop import Keeping, follow
+from riskgrad.algorithms.path import RiskPath
 from riskgrad.algorithms.problem import checked_floor, held_out_size, source_text, stated, whole
 from riskgrad.algorithms.reweighted import Point, Reweighted
 from riskgrad.algorithms.schedule import ScheduleName, settled
@@ -35,7 +36,7 @@ def score_ascent(
     steps_per_batch: int = 1,
     ess_floor: float | None = None,
     schedule: ScheduleName = "practical",
-    risk_path: float | None = None,
+    risk_path: RiskPath | None = None,
     entropy: float = 0.0,
     seed: int = 0,
     theta: ArrayLike | None = None,
@@ -56,7 +57,8 @@ def score_ascent(
         steps_per_batch: most ascent steps on one batch.
         ess_floor: least effective sample size, as a part of m, for a batch to tell; 0 switches the guards off.
         schedule: where the numbers that are not given come from, "practical" or "paper" (`tm:sf`).
-        risk_path: the part of the run over which the measure goes from the mean to the named one; None for no path.
+        risk_path: the part of the run over which the measure goes from the mean to the named one, straight, or a
+            `BentPath`; None for no path.
         entropy: a bonus, in standard deviations of the return, falling to 0.
         seed: the run's seed.
         theta: theta_0 [d]; by default what the policy starts from, mostly zeros.

@@ -42,10 +42,10 @@ class Practical:
     on_policy_episodes: int = 100
     batch_episodes: int = 400
     orthogonal: bool = True
-    risk_path: float = 0.25
-    entropy: float = 0.1
+    risk_path: float = 0.5
+    entropy: float = 0.3
     steps_per_batch: int = 4
-    ess_floor: float = 0.7
+    ess_floor: float = 0.9
     fixed_ess_floor: float = 0.1
     looks: int = 10
     held_out_share: float = 0.1

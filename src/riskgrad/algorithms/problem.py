@@ -2,8 +2,9 @@
 
 Two things change along a run, both off in the paper's algorithms:
 
-- The path: at iteration k the measure (1 - w) mean + w risk is optimised, w = k / (risk_path * N) up to 1. Episodes in
-  the tail of a poor policy all look alike, so that a tail measure alone may stand still; the mean leads out of there.
+- The path: at iteration k a measure between the mean (w = 0) and the named one (w = 1) is optimised, with
+  w = k / (risk_path * N) up to 1; see `path`. Episodes in the tail of a poor policy all look alike, so that a tail
+  measure alone may stand still; the mean leads out of there.
 - The bonus: entropy * (1 - k / N) * std(returns) times the policy's mean entropy at the visited states. The standard
   deviation makes it independent of the scale of rewards; at the end of the run it is gone.
 """
@@ -16,14 +17,16 @@ from numpy.typing import ArrayLike
 
 from riskgrad.algorithms.entropy import entropy_gradient
 from riskgrad.algorithms.loop import Judge, digest
+from riskgrad.algorithms.path import RiskPath, measure_at, settled
 from riskgrad.algorithms.practical import PRACTICAL
+from riskgrad.distortion import DualPower
 from riskgrad.episodes.base import Source
 from riskgrad.errors import InputError
 from riskgrad.mdp import FiniteMDP
 from riskgrad.policy import Policy
 from riskgrad.policy.base import checked_theta
 from riskgrad.random import Purpose, Stream
-from riskgrad.risk import RiskMeasure, parse
+from riskgrad.risk import Distortion, RiskMeasure, parse
 from riskgrad.run.recipes import describe, written
 from riskgrad.types import Episodes, FloatArray
 
@@ -39,6 +42,7 @@ class Problem:
         seed: the run's seed.
         theta: theta_0 [d].
         risk_path: the part of the run over which the measure goes from neutral to the named one; None for no path.
+        by: the power on the way; None where the way is straight.
         entropy: the bonus at the start of the run, as a part of the return's standard deviation.
     """
 
@@ -48,6 +52,7 @@ class Problem:
     seed: int
     theta: FloatArray
     risk_path: float | None
+    by: DualPower | None
     entropy: float
 
     def path_weight(self, k: int) -> float:
@@ -56,8 +61,7 @@ class Problem:
 
     def measure(self, k: int) -> RiskMeasure:
         """The measure that iteration k optimises."""
-        weight = self.path_weight(k)
-        return self.risk if weight == 1.0 else self.risk.along(weight)
+        return measure_at(self.risk, self.by, self.path_weight(k))
 
     def bonus(self, k: int, theta: FloatArray, batch: Episodes) -> FloatArray | float:
         """The gradient of the entropy bonus at iteration k [d], or 0 without one."""
@@ -80,6 +84,7 @@ class Problem:
             "seed": int(self.seed),
             "start": digest(self.theta),
             "risk_path": self.risk_path,
+            "risk_path_by": None if self.by is None else describe(Distortion(self.by)),
             "entropy": self.entropy,
         }
 
@@ -87,16 +92,20 @@ class Problem:
         """What else than the named measure is optimised on the way."""
         notes: list[str] = []
         if self.risk_path is not None:
-            notes.append(
-                f"over the first {self.risk_path:.0%} of the run (1 - w) mean + w {describe(self.risk)} was optimised, "
-                f"w rising from 0 to 1"
-            )
+            over = f"over the first {self.risk_path:.0%} of the run"
+            notes.append(f"{over} {self._on_the_way()} was optimised, w rising from 0 to 1")
         if self.entropy > 0.0:
             notes.append(
                 f"an entropy bonus of {self.entropy:g} standard deviations of the return was added, "
                 f"falling to 0 at the end of the run"
             )
         return tuple(notes)
+
+    def _on_the_way(self) -> str:
+        end = describe(self.risk)
+        if self.by is None:
+            return f"(1 - w) mean + w {end}"
+        return f"(1 - w)^2 mean + 2 w (1 - w) {describe(Distortion(self.by))} + w^2 {end}"
 
 
 def stated(
@@ -106,7 +115,7 @@ def stated(
     *,
     seed: int,
     theta: ArrayLike | None,
-    risk_path: float | None,
+    risk_path: RiskPath | None,
     entropy: float,
 ) -> Problem:
     """Check what all algorithms are given."""
@@ -115,13 +124,13 @@ def stated(
             "policy", "be a policy", policy, "for a finite model: rg.policy.TabularGibbs(n_states, n_actions)"
         )
     whole("iterations", iterations)
-    if risk_path is not None and not 0.0 < risk_path <= 1.0:
-        raise InputError("risk_path", "be a part of the run in (0, 1], or None", risk_path)
+    measure = parse(risk)
+    part, by = settled(risk_path, measure)
     if not 0.0 <= entropy < np.inf:
         raise InputError("entropy", "be finite and not negative", entropy)
     first = Stream(seed, Purpose.INITIAL).generator()
     start = policy.initial_theta(first) if theta is None else checked_theta(theta, policy.dim).copy()
-    return Problem(policy, parse(risk), iterations, seed, start, risk_path, float(entropy))
+    return Problem(policy, measure, iterations, seed, start, part, by, float(entropy))
 
 
 def whole(name: str, value: int, least: int = 1) -> int:
