@@ -65,6 +65,9 @@ class Custom(DistortionFunction):
         _check_bound("slope_bound", self.slope_bound, np.abs(np.diff(values)) * GRID)
         _check_bound("curvature_bound", self.curvature_bound, np.abs(np.diff(values, 2)) * GRID**2)
 
+    def __repr__(self) -> str:
+        return f"Custom({getattr(self.g, '__name__', type(self.g).__name__)}, attitude={self.attitude!r})"
+
     def at(self, s: FloatArray) -> FloatArray:
         """g(s)."""
         value = np.asarray(self.g(s), dtype=np.float64)
