@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from riskgrad import compiled
 from riskgrad.errors import InputError
-from riskgrad.policy import LinearGibbs, LinearSoftmax, TabularGibbs
+from riskgrad.policy import LinearGibbs, LinearSoftmax, TabularGibbs, _linear_kernels
 from riskgrad.policy.softmax import log_softmax, softmax
 
 
@@ -132,3 +133,22 @@ def test_bounds_hold_and_are_those_of_the_features():
 def test_bad_input(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+def test_threads_do_not_change_sums_over_a_batch(monkeypatch):
+    policy, thetas, observations, actions = made(10, batch=20_000, features=16, sparse=0.7)
+    scale = np.random.default_rng(11).normal(size=len(actions))
+    found = {}
+    for cores in (1, 3):
+        monkeypatch.setattr(compiled, "WORTH_THREADS", 0.0)
+        monkeypatch.setattr(_linear_kernels, "cores", lambda cores=cores: cores)
+        sums = policy.score_sum(thetas[0], observations, actions, scale)
+        found[cores] = sums, policy.entropy_sum(thetas[0], observations, scale)
+    assert np.array_equal(found[1][0], found[3][0])
+    assert np.array_equal(found[1][1], found[3][1])
+
+
+def test_no_observations_give_nothing():
+    policy = LinearSoftmax(3, 2)
+    assert policy.probabilities(np.zeros(6), np.zeros((0, 3))).shape == (0, 2)
+    assert np.array_equal(policy.score_sum(np.zeros(6), np.zeros((0, 3)), np.zeros(0, dtype=int), []), np.zeros(6))
