@@ -8,11 +8,11 @@ import sys
 
 from rich.console import Console
 
-from riskgrad.cli import lists, theory, training
+from riskgrad.cli import lists, reports, theory, training
 from riskgrad.cli.app import app
 from riskgrad.errors import RiskgradError
 
-COMMANDS = (training, theory, lists)  # importing a file adds its commands
+COMMANDS = (training, reports, theory, lists)  # importing a file adds its commands
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -74,7 +74,7 @@ def bootstrap_intervals(
         size = min(rows, resamples - start)
         drawn = stream.generator(part).multinomial(len(values), counts / len(values), size=size)
         for row, measure in enumerate(measures):
-            results[row, start : start + size] = _on_resamples(measure, atoms, drawn)
+            results[row, start : start + size] = on_resamples(measure, atoms, drawn)
     levels = [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0]
     ends = np.quantile(results, levels, axis=1, method="weibull")  # a share of levels[0] is expected beyond each end
     law = DiscreteLaw(atoms, counts / len(values))
@@ -85,7 +85,7 @@ def bootstrap_intervals(
     return found
 
 
-def _on_resamples(measure: RiskMeasure, atoms: FloatArray, drawn: IntArray) -> FloatArray:
+def on_resamples(measure: RiskMeasure, atoms: FloatArray, drawn: IntArray) -> FloatArray:
     """The estimate without importance weights on each resample, from its counts [rows, K]."""
     if isinstance(measure, Mean):
         return Mean().estimate(atoms, drawn)
@@ -93,7 +93,7 @@ def _on_resamples(measure: RiskMeasure, atoms: FloatArray, drawn: IntArray) -> F
         return Distortion(measure.function).estimate(atoms, drawn)
     if isinstance(measure, Blend):
         mean = Mean().estimate(atoms, drawn)
-        return (1.0 - measure.weight) * mean + measure.weight * _on_resamples(measure.measure, atoms, drawn)
+        return (1.0 - measure.weight) * mean + measure.weight * on_resamples(measure.measure, atoms, drawn)
     if isinstance(measure, MeanVariance):
         size = int(drawn[0].sum())
         mean = Mean().estimate(atoms, drawn)

@@ -1,0 +1,194 @@
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# matplotlib is only partly typed
+"""The efficient frontier: a family of policies from neutral to averse, and what each pays in mean for less risk.
+
+The first policy is trained on the mean, the others on one measure at the levels given, from mild to averse. Risk
+measures of a policy have local optima: one that has settled on a way no longer tries the others. So each level is
+trained from three starts, and the best on held-out episodes, the same for all three, is kept:
+
+    warm      from the policy of the level before
+    path      afresh, from the mean to the measure along the run, the default of `rg.train`
+    direct    afresh, on the measure itself from the beginning
+
+On the shipped models none of the three is best throughout. All policies are then played on the same fresh episodes.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from riskgrad._train import train
+from riskgrad.episodes.resolve import Environment, resolve_source
+from riskgrad.errors import InputError
+from riskgrad.evaluation import Row, table_of_returns
+from riskgrad.report.played import EPISODES, play
+from riskgrad.report.style import AVERSE, NEUTRAL, figure, save
+from riskgrad.risk import Mean, RiskMeasure, parse
+from riskgrad.run import Run
+
+Progress = Callable[[str], Callable[..., None]]
+
+
+@dataclass(frozen=True)
+class Point:
+    """One policy of the family.
+
+    Attributes:
+        risk: what it was trained on.
+        start: which of the starts was best: "warm", "path" or "direct".
+        episodes_used: to train it, all starts together.
+        mean: the mean on fresh episodes.
+        own: the measure it was trained on.
+        against: the measure that is laid against the mean.
+        efficient: no other policy has both a larger mean and a larger value of that measure.
+    """
+
+    risk: str
+    start: str
+    episodes_used: int
+    mean: Row
+    own: Row
+    against: Row
+    efficient: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    """The family.
+
+    Attributes:
+        against: the measure that is laid against the mean.
+        points: from neutral to averse.
+        runs: the trainings, by their measure.
+        episodes: fresh episodes that each policy played.
+        confidence: of every interval.
+        seed: of training and of the fresh episodes.
+    """
+
+    against: str
+    points: tuple[Point, ...]
+    runs: Mapping[str, Run]
+    episodes: int
+    confidence: float
+    seed: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything but the runs as plain lists, numbers and strings, ready for JSON."""
+        kept = ("against", "episodes", "confidence", "seed")
+        return {**{name: getattr(self, name) for name in kept}, "points": [asdict(point) for point in self.points]}
+
+    def save_runs(self, folder: str | Path) -> None:
+        """Keep every run as a file in a folder, named by its measure."""
+        place = Path(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        for risk, run in self.runs.items():
+            run.save(place / risk.replace(":", "-"))
+
+
+def frontier(
+    env: Environment,
+    risk: str = "cvar",
+    levels: Sequence[float] = (0.5, 0.2, 0.1, 0.05),
+    *,
+    against: str | RiskMeasure | None = None,
+    episodes: int = EPISODES,
+    confidence: float = 0.95,
+    seed: int = 0,
+    progress: Progress | None = None,
+    **training: Any,
+) -> Frontier:
+    """Train a family of policies from neutral to averse and play them on the same episodes.
+
+    Args:
+        env: what `rg.train` takes.
+        risk: the name of a measure with one number, such as "cvar" or "mean-variance".
+        levels: its numbers, from mild to averse.
+        against: the measure to lay against the mean; None for the last level.
+        episodes: fresh episodes for each policy.
+        confidence: of every interval, in (0, 1).
+        seed: of training and of the fresh episodes.
+        progress: given a label, gives the callback of that training.
+        training: more for `rg.train`, such as iterations=100.
+    """
+    measures = [parse(f"{risk}:{level:g}") for level in levels]
+    if not measures:
+        raise InputError("levels", "be at least one number", levels)
+    names = ["mean", *(str(measure) for measure in measures)]
+    reference = measures[-1] if against is None else parse(against)
+    options: dict[str, Any] = {**training, "seed": seed}
+    runs: dict[str, Run] = {}
+    starts: dict[str, tuple[str, int]] = {}
+    for name, before in zip(names, [None, *names], strict=False):
+        if name in runs:
+            raise InputError("levels", "be different", levels)
+        warm = None if before is None else runs[before]
+        runs[name], start, used = _trained(env, name, warm, options, progress)
+        starts[name] = (start, used)
+    where: dict[str, Any] = {key: options.get(key) for key in ("horizon", "discount", "env_options")}
+    source = resolve_source(env, **where)
+    found: list[tuple[str, Row, Row, Row]] = []
+    for one in play(runs, source, episodes, seed=seed):
+        asked = {str(measure): measure for measure in (Mean(), one.risk, reference)}
+        table = table_of_returns(one.values, list(asked.values()), source.return_range, confidence, seed=seed)
+        found.append((one.name, table["mean"], table[one.name], table[str(reference)]))
+    points = tuple(
+        Point(name, *starts[name], mean, own, other, _efficient(found, mean.value, other.value))
+        for name, mean, own, other in found
+    )
+    return Frontier(str(reference), points, runs, episodes, confidence, seed)
+
+
+def plot_frontier(found: Frontier, path: str | Path | None = None, width: float = 7.0) -> Figure:
+    """Draw mean against risk, each policy with its bootstrap intervals.
+
+    Args:
+        found: the family.
+        path: where to write it (.svg, .png or .pdf); None only returns the figure.
+        width: in inches.
+    """
+    page, (axis,) = figure(width, 0.65 * width)
+    best = sorted((p for p in found.points if p.efficient), key=lambda p: p.against.value)
+    axis.plot([p.against.value for p in best], [p.mean.value for p in best], color=AVERSE, linewidth=1.6)
+    for point in found.points:
+        x, y = point.against, point.mean
+        sides = [[[row.value - row.bootstrap[0]], [row.bootstrap[1] - row.value]] for row in (x, y)]
+        drawn = AVERSE if point.efficient else NEUTRAL
+        error = [[max(end[0], 0.0)] for end in sides[0]], [[max(end[0], 0.0)] for end in sides[1]]
+        axis.errorbar(x.value, y.value, xerr=error[0], yerr=error[1], marker="o", color=drawn, elinewidth=1.0)
+        axis.annotate(point.risk, (x.value, y.value), xytext=(6, 6), textcoords="offset points", fontsize=9)
+    axis.margins(0.15)
+    axis.set(xlabel=f"{found.against} (right is safer)", ylabel="mean (up is better)")
+    axis.set_title("What less risk costs in mean", loc="left", fontsize=11)
+    if path is not None:
+        save(page, path)
+    return page
+
+
+def _trained(
+    env: Environment, risk: str, before: Run | None, options: Mapping[str, Any], progress: Progress | None
+) -> tuple[Run, str, int]:
+    """Train from every start and keep the best: the run, its start, and the episodes of all of them."""
+    starts: dict[str, dict[str, Any]] = {"path": {}}
+    if before is not None:
+        starts["direct"] = {"risk_path": None}
+        starts["warm"] = {"risk_path": None, "theta": before.theta}
+    runs: dict[str, Run] = {}
+    for start, more in starts.items():
+        callback: dict[str, Any] = {} if progress is None else {"callback": progress(f"{risk} {start}")}
+        runs[start] = train(env, risk, **{**options, **more, **callback})
+    best = max(runs, key=lambda start: _value(runs[start]))
+    return runs[best], best, sum(run.episodes_used for run in runs.values())
+
+
+def _value(run: Run) -> float:
+    return float("-inf") if run.held_out_risk is None else run.held_out_risk
+
+
+def _efficient(found: Sequence[tuple[str, Row, Row, Row]], mean: float, risk: float) -> bool:
+    return not any(
+        other.value >= mean and against.value >= risk and (other.value > mean or against.value > risk)
+        for _, other, _, against in found
+    )

@@ -1,0 +1,124 @@
+"""Runs that have been played again: fresh episodes of every run from the same random numbers, and the exact law.
+
+Every run sees the keys (seed, evaluation, episode) that the others see, so that episode i of one run and episode i of
+another are a pair: luck that both share cancels in their difference. Training never uses these keys.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from riskgrad.algorithms.problem import whole
+from riskgrad.episodes.base import Source
+from riskgrad.episodes.resolve import Environment, resolve_source
+from riskgrad.errors import InputError, TooLargeError
+from riskgrad.exact import return_law
+from riskgrad.mdp import FiniteMDP
+from riskgrad.random import Purpose, Stream
+from riskgrad.risk import Mean, RiskMeasure, parse
+from riskgrad.run import Run, load
+from riskgrad.types import DiscreteLaw, FloatArray
+
+EPISODES = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class Played:
+    """A run with what its policy does on fresh episodes.
+
+    Attributes:
+        name: what the reader calls it.
+        run: the run.
+        risk: the measure it was trained on.
+        source: where the episodes come from.
+        values: returns of the fresh episodes [m].
+        law: the exact law of the return, for finite models that are not too large.
+    """
+
+    name: str
+    run: Run
+    risk: RiskMeasure
+    source: Source
+    values: FloatArray
+    law: DiscreteLaw | None
+
+
+def loaded(paths: Sequence[str | Path]) -> dict[str, Run]:
+    """Read runs and name each by the end of its path, with as much of the path as tells them apart."""
+    places = [Path(path) for path in paths]
+    for depth in range(1, 1 + max((len(place.parts) for place in places), default=1)):
+        names = ["/".join(place.parts[-depth:]) for place in places]
+        if len(set(names)) == len(names):
+            return {name: load(place) for name, place in zip(names, places, strict=True)}
+    raise InputError("runs", "be different runs", ", ".join(str(place) for place in places))
+
+
+def play(
+    runs: Mapping[str, Run], env: Environment | None = None, episodes: int = EPISODES, *, seed: int = 0
+) -> list[Played]:
+    """Play every run's policy on the same fresh episodes.
+
+    Args:
+        runs: by name; of one environment.
+        env: where to play; None takes what the runs were trained on.
+        episodes: m.
+        seed: of the episodes.
+    """
+    if not runs:
+        raise InputError("runs", "be at least one run", 0)
+    source = _source(runs, env)
+    stream = Stream(seed, Purpose.EVALUATION)
+    count = whole("episodes", episodes, 2)
+    return [
+        Played(
+            name,
+            run,
+            parse(run.settings.get("risk", "mean")),
+            source,
+            source.returns(run.policy, run.theta[np.newaxis], count, stream).values[0],
+            _law(run, source),
+        )
+        for name, run in runs.items()
+    ]
+
+
+def measures_of(played: Sequence[Played], more: Sequence[str] = ()) -> list[RiskMeasure]:
+    """The mean, what each run was trained on, and more; each once, in that order."""
+    found = {str(measure): measure for measure in [Mean(), *(one.risk for one in played), *map(parse, more)]}
+    return list(found.values())
+
+
+def _source(runs: Mapping[str, Run], env: Environment | None) -> Source:
+    asked: dict[str, dict[str, Any]] = {
+        name: {key: run.settings.get(key) for key in ("env", "horizon", "discount", "env_options")}
+        for name, run in runs.items()
+    }
+    first = next(iter(asked.values()))
+    if env is not None:
+        plain = not isinstance(env, Source | FiniteMDP)
+        return resolve_source(
+            env,
+            first["horizon"] if plain else None,
+            first["discount"] if plain else None,
+            env_options=first["env_options"] if plain else None,
+        )
+    for name, settings in asked.items():
+        if settings["env"] is None:
+            raise InputError("env", f"be given, since the run {name} does not say what it was trained on", None)
+        if settings != first:
+            words = f"{name} was trained on {settings['env']}, not on {first['env']} as the first run was"
+            raise InputError("runs", "be of one environment", words, "name one for all of them with --env")
+    return resolve_source(first["env"], first["horizon"], first["discount"], env_options=first["env_options"])
+
+
+def _law(run: Run, source: Source) -> DiscreteLaw | None:
+    mdp = getattr(source, "mdp", None)
+    if not isinstance(mdp, FiniteMDP):
+        return None
+    try:
+        return return_law(mdp, run.policy.probabilities(run.theta, np.arange(mdp.n_states)))
+    except TooLargeError:
+        return None

@@ -1,0 +1,69 @@
+"""Numbers and measures in plain words, for people who do not know the symbols."""
+
+import math
+
+from riskgrad.risk import CVaR, DistortionMeasure, MeanVariance, RiskMeasure, SmoothCVaR
+
+MINUS = "\N{MINUS SIGN}"
+
+
+def number(value: float | None, precision: float | None = None) -> str:
+    """Write a number as a person would: four digits, thousands apart, a real minus sign.
+
+    Args:
+        value: the number; None or NaN is a dash.
+        precision: how exact it is, such as the width of its interval, of which two digits are shown.
+    """
+    if value is None or math.isnan(value):
+        return "\N{EN DASH}"
+    if math.isinf(value):
+        return "\N{INFINITY}" if value > 0 else f"{MINUS}\N{INFINITY}"
+    scale = abs(value) if not precision else min(abs(precision), 1e15)
+    digits = (3 if not precision else 1) - math.floor(math.log10(scale)) if scale > 0.0 else 0
+    text = f"{value:,.{min(max(digits, 0), 8)}f}" if abs(value) < 1e9 else f"{value:.3e}"
+    if "." in text and not precision:
+        text = text.rstrip("0").rstrip(".")
+    return text.replace("-", MINUS) if float(text.replace(",", "")) != 0.0 else text.lstrip("-")
+
+
+def interval(ends: tuple[float, float] | None) -> str:
+    """Write an interval with the digits that its width is worth."""
+    if ends is None:
+        return "none"
+    width = ends[1] - ends[0]
+    return f"{number(ends[0], width or None)} to {number(ends[1], width or None)}"
+
+
+def percent(share: float) -> str:
+    """Write a share of the whole in per cent."""
+    return f"{100.0 * share:.3g}%"
+
+
+def certainty(share: float, resamples: int) -> str:
+    """Write a probability from resamples, which cannot tell it from 0 or 1 beyond their number."""
+    if share <= 1.0 / resamples:
+        return f"under {percent(1.0 / resamples)}"
+    return f"over {percent(1.0 - 1.0 / resamples)}" if share >= 1.0 - 1.0 / resamples else percent(share)
+
+
+def tail_mass(risk: RiskMeasure) -> float:
+    """The mass of the bad tail that a measure looks at; a tenth for those that look at no tail in particular."""
+    return risk.alpha if isinstance(risk, CVaR | SmoothCVaR) and risk.attitude == "averse" else 0.1
+
+
+def meaning(risk: RiskMeasure) -> str:
+    """Say what a measure is, to follow "trained on"."""
+    if risk.attitude == "neutral":
+        return "the mean return"
+    side = "worst" if risk.attitude == "averse" else "best"
+    if isinstance(risk, CVaR):
+        return f"the mean of the {side} {percent(risk.alpha)} of episodes"
+    if isinstance(risk, SmoothCVaR):
+        return f"the mean of about the {side} {percent(risk.alpha)} of episodes, smoothed"
+    if isinstance(risk, MeanVariance):
+        sign = "minus" if risk.price >= 0.0 else "plus"
+        return f"the mean return {sign} {number(abs(risk.price))} times its variance"
+    if isinstance(risk, DistortionMeasure):
+        kind = {"averse": "bad", "seeking": "good"}.get(risk.attitude, "some")
+        return f"a mean that gives {kind} episodes more weight ({risk})"
+    return str(risk)
