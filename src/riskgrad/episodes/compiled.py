@@ -5,12 +5,12 @@
 What is decided here, and why:
 
 - The policies are those whose action the loop can compute: a linear softmax, a softmax over a network, their modes
-  (`Greedy`), and deterministic networks. For others there is the Gymnasium twin of the environment, which plays every
-  policy, more slowly.
+  (`Greedy`), and deterministic networks. Others are played, more slowly, on the environment's Gymnasium twin: give
+  `resolve_source` an environment rather than its id.
 - Work is cut into blocks of episodes, which threads take as they become free. An episode depends on its own key only:
   any number of threads gives the same bits.
 - `record` plays the episodes that `returns` plays for pair 0 of the same stream, twice: once to know how long they
-  are, once to write what they met where it belongs. That costs less than to write it first and move it afterwards.
+  are, once to write what they met where it belongs, so that no observation is ever moved.
 """
 
 from typing import NamedTuple
@@ -128,7 +128,8 @@ class CompiledSource:
     def _job(self, policy: Policy, thetas: FloatArray, episodes: int, stream: Stream, pairs: IntArray) -> Job:
         layers = layers_of(policy)
         if layers is None:
-            raise InputError("policy", f"be {RUNNABLE}, to run compiled", policy, "or play it on the Gymnasium twin")
+            advice = f"pass gymnasium.make({self.env.id!r}), where there is one, to play any policy"
+            raise InputError("policy", f"be {RUNNABLE}, to run compiled", policy, advice)
         if (layers.widths[0], layers.widths[-1]) != (self.env.n_features, self.env.n_actions):
             rule = f"take {self.env.n_features} features and {self.env.n_actions} actions, as {self.env.id} has"
             raise InputError("policy", rule, f"{layers.widths[0]} and {layers.widths[-1]}")
