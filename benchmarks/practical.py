@@ -1,0 +1,161 @@
+"""The search that chose the practical defaults, and what they reach.
+
+    python benchmarks/practical.py search results.jsonl     every setting below on every problem: about an hour
+    python benchmarks/practical.py chosen                   the defaults of `rg.train` on every problem, five seeds
+
+The search changes one thing at a time from a centre and gives every setting the same number of episodes, few enough for
+settings to differ. It trains by the score algorithm, which is what `algorithm="auto"` takes. Finished trainings are
+kept as lines of JSON, and what is there is not done again.
+"""
+
+import argparse
+import json
+import multiprocessing
+import os
+from collections import defaultdict
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from problems import MAKERS, problem
+
+import riskgrad as rg
+from riskgrad.algorithms import BentPath
+
+BUDGET: Final = 30_000
+BUDGETS: Final = {"guarded maze, cvar:0.05": 50_000, "CartPole, mean": 20_000}
+SEEDS: Final = 2
+FAILED: Final = 0.5  # of the way from the start to the best
+CENTRE: Final[dict[str, Any]] = {
+    "step": 0.1,
+    "memory": 0.999,
+    "episodes": 400,
+    "steps_per_batch": 4,
+    "ess_floor": 0.9,
+    "path": 0.5,
+    "way": "bent",
+    "entropy": 0.3,
+}
+SETTINGS: Final[list[dict[str, Any]]] = [
+    {},
+    {"steps_per_batch": 1},
+    {"steps_per_batch": 2},
+    {"steps_per_batch": 8},
+    {"ess_floor": 0.7},
+    {"ess_floor": 0.95},
+    {"path": None},
+    {"path": 0.25},
+    {"path": 0.75},
+    {"way": "straight"},
+    {"way": "straight", "path": 0.25},
+    {"entropy": 0.0},
+    {"entropy": 0.1},
+    {"entropy": 0.2},
+    {"entropy": 0.5},
+    {"step": 0.05},
+    {"step": 0.2},
+    {"episodes": 200},
+    {"episodes": 800},
+    {"memory": 0.99},
+    {"way": "straight", "path": 0.25, "entropy": 0.1, "ess_floor": 0.7},
+]
+
+
+def train(work: tuple[str, dict[str, Any], int]) -> dict[str, Any]:
+    """Train with one setting on one problem with one seed."""
+    name, setting, seed = work
+    task, full = problem(name), {**CENTRE, **setting}
+    path = None if full["path"] is None or task.risk == "mean" else float(full["path"])
+    run = rg.score_ascent(
+        task.source,
+        task.policy,
+        task.risk,
+        iterations=int(BUDGETS.get(name, BUDGET) / 1.1 / full["episodes"]),
+        step_size=rg.ascent.Adam(full["step"], square_decay=full["memory"]),
+        episodes=full["episodes"],
+        steps_per_batch=full["steps_per_batch"],
+        ess_floor=full["ess_floor"],
+        risk_path=BentPath(path) if path is not None and full["way"] == "bent" else path,
+        entropy=full["entropy"],
+        seed=seed,
+    )
+    return {"problem": name, "setting": setting, "seed": seed, "reach": task.reach(run.theta)}
+
+
+def search(results: Path, seeds: int) -> None:
+    """Do what is not done yet, on two processes of one core each, and print the table of settings."""
+    done = [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
+    have = {json.dumps([row["problem"], row["setting"], row["seed"]]) for row in done}
+    works = [(name, setting, seed) for setting in SETTINGS for seed in range(seeds) for name in MAKERS]
+    left = [work for work in works if json.dumps(work) not in have]
+    context = multiprocessing.get_context("spawn")
+    turns = context.Value("i", 0)
+    with context.Pool(2, alone, (turns,)) as pool, results.open("a") as file:
+        for row in pool.imap_unordered(train, left):
+            file.write(json.dumps(row) + "\n")
+            file.flush()
+            done.append(row)
+    wanted = {json.dumps(work) for work in works}
+    print_settings([row for row in done if json.dumps([row["problem"], row["setting"], row["seed"]]) in wanted])
+
+
+def alone(turns: Any) -> None:
+    """Keep a worker to a core of its own, so that it starts no threads; results do not depend on it."""
+    with turns.get_lock():
+        turn, turns.value = turns.value, turns.value + 1
+    cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {cores[turn % len(cores)]})
+
+
+def print_settings(rows: list[dict[str, Any]]) -> None:
+    """Print a row for each setting, the best first: fewest failures, then the mean reach."""
+    reaches: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        text = ", ".join(f"{name} {value}" for name, value in row["setting"].items()) or "centre"
+        reaches[text][row["problem"]].append(row["reach"])
+    hard = [name for name in MAKERS if "cvar" in name]
+    print("| change | failures | mean reach |", " | ".join(hard), "|")
+    print("|---|---|---|" + "---|" * len(hard))
+
+    def order(text: str) -> tuple[int, float]:
+        found = reaches[text].values()
+        return sum(reach < FAILED for each in found for reach in each), -np.mean([np.mean(each) for each in found])
+
+    for text in sorted(reaches, key=order):
+        failures, mean = order(text)
+        total = sum(len(each) for each in reaches[text].values())
+        cells = " | ".join(f"{min(reaches[text][name], default=np.nan):.2f}" for name in hard)
+        print(f"| {text} | {failures} of {total} | {-mean:.3f} | {cells} |")
+
+
+def chosen(seeds: int) -> None:
+    """Print what the defaults of `rg.train` reach."""
+    print("| problem | start | best known | reached, worst to best seed | reach, worst seed |")
+    print("|---|---|---|---|---|")
+    for name in MAKERS:
+        task = problem(name)
+        budget = 20_000 if "CartPole" in name else 100_000
+        runs = [
+            rg.train(task.source, risk=task.risk, policy=task.policy, max_episodes=budget, seed=seed)
+            for seed in range(seeds)
+        ]
+        values = sorted(task.value(run.theta) for run in runs)
+        worst = (values[0] - task.start) / (task.best - task.start)
+        reached = ", ".join(f"{value:.3g}" for value in values)
+        print(f"| {name} | {task.start:.3g} | {task.best:.3g} | {reached} | {worst:.2f} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("what", choices=["search", "chosen"])
+    parser.add_argument("results", nargs="?", type=Path, default=Path("practical.jsonl"))
+    parser.add_argument("--seeds", type=int)
+    given = parser.parse_args()
+    if given.what == "search":
+        search(given.results, given.seeds or SEEDS)
+    else:
+        chosen(given.seeds or 5)
+
+
+if __name__ == "__main__":
+    main()
