@@ -19,12 +19,10 @@ from riskgrad.algorithms.path import BentPath, RiskPath
 from riskgrad.algorithms.problem import held_out_size, looks, whole
 from riskgrad.algorithms.schedule import ScheduleName, default_numbers
 from riskgrad.ascent import Ascent
-from riskgrad.envs import CompiledEnv
-from riskgrad.episodes.base import Source
+from riskgrad.episodes._named_policy import named_policy
 from riskgrad.episodes.resolve import Environment, resolve_source
 from riskgrad.errors import InputError, UnknownNameError
-from riskgrad.mdp import FiniteMDP
-from riskgrad.policy import LinearSoftmax, Policy, TabularGibbs
+from riskgrad.policy import Policy
 from riskgrad.policy.base import WithoutDensity
 from riskgrad.risk import RiskMeasure, parse
 from riskgrad.run import Run
@@ -40,7 +38,7 @@ def train(
     algorithm: str = "auto",
     iterations: int | None = None,
     max_episodes: int | None = None,
-    policy: Policy | None = None,
+    policy: Policy | str | None = None,
     horizon: int | None = None,
     discount: float | None = None,
     env_options: Mapping[str, Any] | None = None,
@@ -66,7 +64,8 @@ def train(
         algorithm: "auto", "onp_sf", "offp_sf" or "score".
         iterations: the budget in iterations; 200 if neither budget is given.
         max_episodes: the budget in episodes instead, held-out ones included; never exceeded.
-        policy: what is trained; a softmax over a table for a finite model.
+        policy: what is trained, or its name: "table", "linear", "mlp" or "deterministic"; by default a softmax over a
+            table for a finite model, and a linear policy elsewhere.
         horizon: largest number of steps of an episode, for a Gymnasium environment; by default its own limit.
         discount: gamma in (0, 1], for a Gymnasium environment; 1 by default.
         env_options: options for `gymnasium.make`, the class or the factory.
@@ -90,7 +89,7 @@ def train(
     """
     measure = parse(risk)
     source = resolve_source(env, horizon, discount, env_options=env_options, threads=threads)
-    trained = policy or _policy(source)
+    trained = policy if isinstance(policy, Policy) else named_policy(source, policy)
     name = _algorithm(algorithm, measure, trained)
     plain = schedule == "paper"
     options: dict[str, Any] = {"step_size": step_size, "episodes": episodes, "schedule": schedule, "held_out": held_out}
@@ -163,13 +162,3 @@ def _iterations(
             "max_episodes", f"allow one iteration with its held-out looks, {total(1)} episodes", max_episodes
         )
     return count
-
-
-def _policy(source: Source) -> Policy:
-    mdp = getattr(source, "mdp", None)
-    if isinstance(mdp, FiniteMDP):
-        return TabularGibbs(mdp.n_states, mdp.n_actions)
-    env = getattr(source, "env", None)
-    if isinstance(env, CompiledEnv):
-        return LinearSoftmax(env.n_features, env.n_actions)
-    raise InputError("policy", "be given for a source that is not a finite model", None)

@@ -37,7 +37,7 @@ from riskgrad.random import Stream
 from riskgrad.types import Episodes, FloatArray, IntArray, Returns
 
 LANES: Final = 32
-BLOCKS_PER_WORKER: Final = 8  # so that workers end together though episodes differ in length
+BLOCKS_PER_WORKER: Final = 4  # so that workers end together though episodes differ in length
 LARGEST_TEMPORARY: Final = 1 << 16  # visits that a policy is asked for at once
 
 Task = TypeVar("Task")

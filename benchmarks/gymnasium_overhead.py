@@ -1,0 +1,182 @@
+"""How much of the time the source leaves to Gymnasium environments, and how it compares with vectorised ones.
+
+    python benchmarks/gymnasium_overhead.py [--quick]
+
+Three tables. CartPole: useful steps per second, those inside the counted episodes, of `SyncVectorEnv` with 64
+environments and of the source's two ways, by turns in one run; the median of the rounds. LunarLander and Hopper: the
+part of wall time inside `env.step`, measured in the same run by a clock around each call. LunarLander: two processes
+against one. What is not installed is skipped; figures are of the machine it runs on.
+"""
+
+import argparse
+import importlib.util
+import statistics
+import time
+from collections.abc import Callable
+
+import gymnasium
+import numpy as np
+
+from riskgrad.backend import Processes
+from riskgrad.episodes.gymnasium import GymnasiumSource
+from riskgrad.policy import MLP, Gaussian
+from riskgrad.policy.base import Policy
+from riskgrad.random import Purpose, Stream
+
+ROWS, EPISODES = 32, 32
+
+
+def linear_cart_pole() -> tuple[MLP, np.ndarray]:
+    """A linear softmax that balances for a while, and perturbed copies of it."""
+    policy = MLP(4, 2, ())
+    centre = np.zeros((5, 2))
+    centre[:4, 1] = (0.1, 0.3, 3.0, 1.0)
+    noise = np.random.default_rng(0).normal(size=(ROWS, policy.dim))
+    return policy, centre.ravel() + 0.3 * noise
+
+
+def sync_vector(policy: MLP, thetas: np.ndarray, refill: bool, lanes: int = 64) -> float:
+    """Useful steps per second of `SyncVectorEnv` at the same work: the same quota of each policy, all of it counted.
+
+    Args:
+        policy: what acts.
+        thetas: parameters [P, d].
+        refill: whether a lane whose episode is over takes the next one of a queue at once; otherwise each lane plays
+            one episode and all wait for the longest, which is what `reset` and `step` give without book-keeping.
+        lanes: number of environments.
+    """
+    envs = gymnasium.make_vec("CartPole-v1", num_envs=lanes, vectorization_mode="sync")
+    rng = np.random.default_rng(0)
+    queue = np.repeat(np.arange(len(thetas)), EPISODES)
+    steps, begin = 0, time.perf_counter()
+    rounds = [queue] if refill else np.split(queue, len(queue) // lanes)
+    for part in rounds:
+        observations, _ = envs.reset(seed=len(part))
+        playing, upcoming = np.arange(lanes), lanes
+        age, fresh = np.zeros(lanes, dtype=np.int64), np.zeros(lanes, dtype=bool)
+        while np.any(playing < len(part)):
+            rows = part[np.minimum(playing, len(part) - 1)]
+            actions = policy.act(thetas, rows, observations.astype(np.float64), rng.random((lanes, 1)))
+            observations, _, terminated, truncated, _ = envs.step(actions)
+            age += ~fresh  # the step after an end is the reset
+            fresh = terminated | truncated
+            for lane in np.flatnonzero(fresh):
+                steps += int(age[lane]) if playing[lane] < len(part) else 0
+                playing[lane], upcoming, age[lane] = upcoming, upcoming + 1, 0
+    envs.close()
+    return steps / (time.perf_counter() - begin)
+
+
+def source_speed(source: GymnasiumSource, policy: Policy, thetas: np.ndarray) -> float:
+    """Useful steps per second of a source."""
+    begin = time.perf_counter()
+    played = source.returns(policy, thetas, EPISODES, Stream(0, Purpose.EXAMPLE))
+    return int(np.sum(played.lengths)) / (time.perf_counter() - begin)
+
+
+def cart_pole(rounds: int) -> None:
+    policy, thetas = linear_cart_pole()
+    ways: dict[str, Callable[[], float]] = {
+        "SyncVectorEnv, 64 lanes, an episode each": lambda: sync_vector(policy, thetas, refill=False),
+        "SyncVectorEnv, 64 lanes, refilled from a queue": lambda: sync_vector(policy, thetas, refill=True),
+    }
+    for name, native in (("source, single environments", False), ("source, native vector form", True)):
+        source = GymnasiumSource("CartPole-v1", native=native)
+        source.returns(policy, thetas[:2], 2, Stream(1, Purpose.EXAMPLE))
+        ways[name] = lambda source=source: source_speed(source, policy, thetas)
+    turns = [{name: way() for name, way in ways.items()} for _ in range(rounds)]
+    speeds = {name: statistics.median(turn[name] for turn in turns) for name in ways}
+    plain, queued = list(speeds.values())[:2]
+    print("| CartPole-v1, linear softmax, 32 policies x 32 episodes | useful steps/s | against | refilled |")
+    print("|---|---|---|---|")
+    for name, speed in speeds.items():
+        print(f"| {name} | {speed:,.0f} | {speed / plain:.1f} x | {speed / queued:.1f} x |")
+
+
+class Clock(gymnasium.Wrapper):
+    """Adds up the time inside `step` and `reset`."""
+
+    stepping = resetting = 0.0
+
+    def step(self, action: object) -> tuple:
+        """Step the environment, timed."""
+        begin = time.perf_counter()
+        answer = self.env.step(action)
+        Clock.stepping += time.perf_counter() - begin
+        return answer
+
+    def reset(self, **options: object) -> tuple:
+        """Reset the environment, timed."""
+        begin = time.perf_counter()
+        answer = self.env.reset(**options)
+        Clock.resetting += time.perf_counter() - begin
+        return answer
+
+
+def lander() -> np.ndarray:
+    """A linear softmax that lands: engines against the turn and the fall, weights [8 + 1, 4] found by hand."""
+    weights = np.zeros((9, 4))
+    turn = np.array([5.0, 0.0, 10.0, 0.0, -10.0, -20.0, 0.0, 0.0, 0.0])
+    weights[:, 1], weights[:, 3] = turn, -turn
+    weights[:, 2] = (0.0, -6.0, 0.0, -30.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    weights[8, 1:] = -1.0
+    weights[6:8] = (6.0, 0.0, 0.0, 0.0)  # legs on the ground: engines off
+    return weights.ravel()
+
+
+def share_inside(env: str, hidden: tuple[int, ...], episodes: int) -> str:
+    """A row of the table: the parts of wall time inside the environment."""
+
+    def clocked() -> gymnasium.Env:
+        return Clock(gymnasium.make(env).unwrapped)
+
+    source = GymnasiumSource(clocked, horizon=gymnasium.spec(env).max_episode_steps)
+    bounds, size, rng = source.action_bounds, source.observation_size, np.random.default_rng(0)
+    policy = MLP(size, source.n_actions, hidden) if bounds is None else Gaussian(size, *bounds, hidden)
+    lands = policy.dim == 36
+    thetas = np.stack([lander() if lands else policy.initial_theta(rng) for _ in range(8)])
+    source.returns(policy, thetas, 4, Stream(1, Purpose.EXAMPLE))
+    Clock.stepping, Clock.resetting, begin = 0.0, 0.0, time.perf_counter()
+    played = source.returns(policy, thetas, episodes, Stream(0, Purpose.EXAMPLE))
+    wall = time.perf_counter() - begin
+    steps = int(np.sum(played.lengths))
+    what = f"{hidden or 'linear'}, {'by hand' if lands else 'untrained'}"
+    inside = f"{Clock.stepping / wall:.1%} | {Clock.resetting / wall:.1%}"
+    return f"| {env} | {what} | {steps / played.lengths.size:.0f} | {1e6 * wall / steps:.1f} | {inside} |"
+
+
+def two_processes(rounds: int) -> None:
+    policy, thetas = MLP(8, 4, ()), np.tile(lander(), (4, 1))
+    one = GymnasiumSource("LunarLander-v3")
+    with Processes(2) as backend:
+        two = GymnasiumSource("LunarLander-v3", backend=backend)
+        for source in (one, two):
+            source.returns(policy, thetas, 16, Stream(1, Purpose.EXAMPLE))
+        pairs = [(source_speed(one, policy, thetas), source_speed(two, policy, thetas)) for _ in range(rounds)]
+    first, second = (statistics.median(column) for column in zip(*pairs, strict=True))
+    print("| LunarLander-v3, linear, by hand | useful steps/s | against 1 |")
+    print("|---|---|---|")
+    print(f"| 1 process | {first:,.0f} | 1.00 x |")
+    print(f"| 2 processes | {second:,.0f} | {statistics.median(b / a for a, b in pairs):.2f} x |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="one round of each")
+    rounds = 1 if parser.parse_args().quick else 3
+    cart_pole(rounds)
+    inside = [("LunarLander-v3", "Box2D", 8), ("Hopper-v5", "mujoco", 16)]
+    found = [row for row in inside if importlib.util.find_spec(row[1])]
+    if found:
+        print("\n| environment | policy | steps per episode | us per step | inside env.step | inside env.reset |")
+        print("|---|---|---|---|---|---|")
+    for env, _, episodes in found:
+        for hidden in ((), (32, 32), (64, 64)):
+            print(share_inside(env, hidden, episodes))
+    if importlib.util.find_spec("Box2D"):
+        print()
+        two_processes(rounds)
+
+
+if __name__ == "__main__":
+    main()
