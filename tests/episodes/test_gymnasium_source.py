@@ -3,12 +3,12 @@
 import gymnasium
 import numpy as np
 import pytest
-from support.environments import Countdown, CountdownVector, Noise, register
+from support.environments import Countdown, CountdownVector, Noise, Odd, register
 
 import riskgrad as rg
 from riskgrad.backend import Processes, Serial
 from riskgrad.episodes import GymnasiumSource, Source
-from riskgrad.errors import InputError
+from riskgrad.errors import EpisodeError, InputError
 from riskgrad.mdp import FiniteMDP, from_gymnasium
 from riskgrad.policy import MLP, Deterministic, Gaussian, Greedy, Normalised, ObservationStatistics, TabularGibbs
 from riskgrad.policy.softmax import softmax
@@ -237,6 +237,12 @@ def test_processes_change_no_number(two):
     same(one, many)
     np.testing.assert_array_equal(seen.mean, seen_there.mean)
     np.testing.assert_array_equal(seen.squares, seen_there.squares)
+
+
+def test_a_failure_in_a_process_says_where(two):
+    source = GymnasiumSource(Odd, horizon=9, env_options={"oddity": "raises"}, backend=two)
+    with pytest.raises(EpisodeError, match="Odd failed at step 2 of the episode with seed .* by policy row 0: Runtime"):
+        source.returns(MLP(2, 2, ()), np.zeros((3, 6)), 2, STREAM)
 
 
 def test_processes_and_the_vector_form(two):

@@ -29,7 +29,7 @@ from riskgrad.episodes._block import Block, Played
 from riskgrad.episodes._cut import Cut, cut_evenly, cut_for_vectors
 from riskgrad.episodes._player import Player, Rules, play_in_worker
 from riskgrad.episodes.base import checked_episodes, checked_pairs
-from riskgrad.episodes.environments import Environment, Recipe
+from riskgrad.episodes.environments import Env, Environment, Recipe
 from riskgrad.errors import InputError
 from riskgrad.policy import Greedy, ObservationStatistics, Policy
 from riskgrad.policy.base import checked_theta, checked_thetas
@@ -243,6 +243,14 @@ class GymnasiumSource:
         if self.backend is None or not self._packed:
             return [self._player.play(block) for block in blocks]
         return self.backend.map(play_in_worker, [(self._packed, block) for block in blocks])
+
+    def make_rendering(self) -> Env:
+        """Make an environment that renders frames; refuse where it cannot."""
+        recipe = self._rules.recipe
+        env = recipe.make() if recipe.single else recipe.make(render_mode="rgb_array")
+        if env.render_mode != "rgb_array":
+            raise InputError("env", "render frames", self.name, "make it with render_mode='rgb_array'")
+        return env
 
     def close(self) -> None:
         """Close the environments that were made here."""
