@@ -14,7 +14,8 @@ from riskgrad.errors import InputError
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the figure.")] = Path("riskgrad-demo"), seed: Seed = 0
+    out: Annotated[Path, typer.Option(help="Folder for the report and the figure.")] = Path("riskgrad-demo"),
+    seed: Seed = 0,
 ) -> None:
     """Train a neutral and an averse commuter, and show what risk-sensitivity bought.
 
@@ -30,6 +31,7 @@ def demo(
         outcomes = story.trained(seed, lambda name, count: stack.enter_context(Live(console, count, f"{name:8}")))
     out.mkdir(parents=True, exist_ok=True)
     picture = story.draw(outcomes, out / "two-roads.svg")
+    page = story.report(outcomes, out / "report.html", seed)
     table = Table(title="Exact risk of the two policies (minutes; larger is better)")
     table.add_column("risk measure")
     for name, risk in story.RISKS.items():
@@ -43,7 +45,8 @@ def demo(
         f"{-neutral.law.mean:.1f} minutes on average.\n"
         f"Trained on cvar:0.1 it takes the valley ({averse.valley:.0%}): {-averse.law.mean:.1f} minutes on average, "
         f"but its worst tenth of days takes {-_cvar(averse.law):.0f} minutes instead of {-_cvar(neutral.law):.0f}.\n"
-        f"The picture is in {picture}.",
+        f"The picture is in {picture}.\n"
+        f"The report is in {page}: open it in any browser.",
         soft_wrap=True,
     )
 

@@ -132,7 +132,7 @@ def compare_played(
                     second_value=now,
                     difference=now - before,
                     interval=(low, high),
-                    better=float(np.mean(apart > 0.0) + np.mean(apart == 0.0) / 2.0),
+                    better=(np.count_nonzero(apart > 0.0) + np.count_nonzero(apart == 0.0) / 2.0) / RESAMPLES,
                     exact=_exact(measure, played[0], one),
                 )
             )

@@ -16,12 +16,14 @@ from matplotlib.axes import Axes
 
 from riskgrad._train import train
 from riskgrad.exact import return_law
-from riskgrad.mdp.models import two_roads
+from riskgrad.mdp.models import MODELS
+from riskgrad.report.page import write_report
 from riskgrad.report.style import AVERSE, COLOURS, figure, save
 from riskgrad.risk import parse
 from riskgrad.run import Run
 from riskgrad.types import DiscreteLaw
 
+MODEL = "two-roads"
 RISKS = {"neutral": "mean", "averse": "cvar:0.1"}
 MEASURES = ("mean", "cvar:0.1", "cvar:0.01", "dual-power:3", "mean-variance:0.1")
 PALETTE = {"neutral": COLOURS[1], "averse": AVERSE}
@@ -50,11 +52,11 @@ def trained(seed: int, progress: Callable[[str, int], Callable[..., None]] | Non
         seed: of both runs.
         progress: given a name and the number of iterations, gives the callback of that run.
     """
-    model = two_roads()
+    model = MODELS[MODEL]()
     outcomes: dict[str, Outcome] = {}
     for name, risk in RISKS.items():
         callback = None if progress is None else progress(name, ITERATIONS)
-        run = train(model, risk=risk, iterations=ITERATIONS, seed=seed, callback=callback)
+        run = train(MODEL, risk=risk, iterations=ITERATIONS, seed=seed, callback=callback)
         table = run.policy.probabilities(run.theta, np.arange(model.n_states))
         outcomes[name] = Outcome(run, return_law(model, table), float(table[0, 1]))
     return outcomes
@@ -64,6 +66,12 @@ def risk_table(outcomes: dict[str, Outcome]) -> list[tuple[str, float, float]]:
     """Each measure with its exact value for the neutral and for the averse policy."""
     laws = outcomes["neutral"].law, outcomes["averse"].law
     return [(text, parse(text).value(laws[0]), parse(text).value(laws[1])) for text in MEASURES]
+
+
+def report(outcomes: dict[str, Outcome], path: Path, seed: int) -> Path:
+    """Write the page about both policies."""
+    runs = {name: outcome.run for name, outcome in outcomes.items()}
+    return write_report(runs, path, seed=seed, title="Two roads to work")
 
 
 def draw(outcomes: dict[str, Outcome], path: Path) -> Path:

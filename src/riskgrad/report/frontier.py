@@ -158,8 +158,10 @@ def plot_frontier(found: Frontier, path: str | Path | None = None, width: float 
         drawn = AVERSE if point.efficient else NEUTRAL
         error = [[max(end[0], 0.0)] for end in sides[0]], [[max(end[0], 0.0)] for end in sides[1]]
         axis.errorbar(x.value, y.value, xerr=error[0], yerr=error[1], marker="o", color=drawn, elinewidth=1.0)
-        axis.annotate(point.risk, (x.value, y.value), xytext=(6, 6), textcoords="offset points", fontsize=9)
-    axis.margins(0.15)
+    for place, names in _labels(found.points):
+        text = "\n".join(names)
+        axis.annotate(text, place, xytext=(6, 6), textcoords="offset points", va="bottom", fontsize=9)
+    axis.margins(0.2)
     axis.set(xlabel=f"{found.against} (right is safer)", ylabel="mean (up is better)")
     axis.set_title("What less risk costs in mean", loc="left", fontsize=11)
     if path is not None:
@@ -181,6 +183,21 @@ def _trained(
         runs[start] = train(env, risk, **{**options, **more, **callback})
     best = max(runs, key=lambda start: _value(runs[start]))
     return runs[best], best, sum(run.episodes_used for run in runs.values())
+
+
+def _labels(points: Sequence[Point]) -> list[tuple[tuple[float, float], list[str]]]:
+    """Where to write which names: policies that lie on each other share a label."""
+    places = [(point.against.value, point.mean.value) for point in points]
+    widths = [(max(axis) - min(axis)) or 1.0 for axis in zip(*places, strict=True)]
+    groups: list[tuple[tuple[float, float], list[str]]] = []
+    for point, place in zip(points, places, strict=True):
+        for other, names in groups:
+            if all(abs(a - b) < 0.06 * width for a, b, width in zip(place, other, widths, strict=True)):
+                names.append(point.risk)
+                break
+        else:
+            groups.append((place, [point.risk]))
+    return groups
 
 
 def _value(run: Run) -> float:

@@ -101,11 +101,11 @@ def write_report(
 
 
 def page_of(played: Sequence[Played], *, title: str = "", confidence: float = 0.95, seed: int = 0) -> str:
-    """Give the page of runs that have been played."""
+    """Give the page of runs that have been played; a risk-neutral one comes first, to be compared with."""
+    played = sorted(played, key=lambda one: one.risk.attitude != "neutral")
     measures = measures_of(played, TABLE_RISKS)
     tables = [table_of_returns(one.values, measures, one.source.return_range, confidence, seed=seed) for one in played]
-    ranked = sorted(played, key=lambda one: one.risk.attitude != "neutral")  # the neutral twin is compared with
-    comparison = compare_played(ranked, measures, confidence, seed=seed) if len(played) > 1 else None
+    comparison = compare_played(played, measures, confidence, seed=seed) if len(played) > 1 else None
     chapters = [
         _chapter(one, index, played, table) for index, (one, table) in enumerate(zip(played, tables, strict=True))
     ]
@@ -188,7 +188,12 @@ def _guards(run: Run) -> list[str]:
 def _footnotes(tables: Sequence[Table]) -> list[str]:
     """Why intervals are missing or weak; each reason once."""
     reasons = [f"No certified interval: {row.reason}." for table in tables for row in table if row.reason]
-    flags = [f"{row.risk}, unreliable: {row.flag}." for table in tables for row in table if row.flag]
+    flags = [
+        f"{shared.letter(index)}, {row.risk}: not to be relied on, {row.flag}."
+        for index, table in enumerate(tables)
+        for row in table
+        if row.flag
+    ]
     return list(dict.fromkeys([*reasons, *flags]))
 
 

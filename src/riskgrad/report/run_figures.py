@@ -106,7 +106,8 @@ def distribution(one: Played, index: int, span: tuple[float, float]) -> Drawn:
     ordered = np.sort(one.values)
     var, cvar, mean = float(ordered[int(np.ceil(alpha * size)) - 1]), _cvar(one.values, alpha), float(np.mean(ordered))
     places, shares, widths, exact = _bars(one, span)
-    strong = _in_tail(one.values, places, var, alpha)
+    binned = len(np.unique(one.values)) > ATOMS
+    strong = _in_tail(one.values, places + widths / 2.0 if binned else places, var, alpha)
     for chosen, alpha_of in ((~strong, 0.35), (strong, 0.95)):
         axis.bar(places[chosen], shares[chosen], widths[chosen], color=colour(index), alpha=alpha_of, linewidth=0)
     if exact is not None:
@@ -208,10 +209,10 @@ def _bars(one: Played, span: tuple[float, float]) -> tuple[FloatArray, FloatArra
     return (edges[1:] + edges[:-1]) / 2.0, shares, np.diff(edges), exact
 
 
-def _in_tail(values: FloatArray, places: FloatArray, var: float, alpha: float) -> NDArray[np.bool_]:
-    """Which bars are the tail: those below VaR, and the one at it unless most of it lies above the level."""
-    at = float(np.mean(values <= var)) <= 1.5 * alpha
-    return places <= var if at else places < var
+def _in_tail(values: FloatArray, ends: FloatArray, var: float, alpha: float) -> NDArray[np.bool_]:
+    """Which bars are the tail, by their right ends: those below VaR, and one at it unless most of it lies above."""
+    fits = np.count_nonzero(values <= var) <= 1.5 * alpha * len(values)
+    return ends <= var if fits else ends < var
 
 
 def _mass_near(law: DiscreteLaw, place: float) -> float:

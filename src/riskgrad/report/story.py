@@ -55,20 +55,25 @@ def _against(one: Played, comparison: Comparison, name: str, first: str) -> str:
         return f"Between {name} and {first} these episodes show no difference, in the mean or in the risk."
     if gives == "worse" and gets == "better":
         return (
-            f"Compared with {first}, {name} gives up {number(-mean.difference)} of mean return and gains "
-            f"{number(risk.difference)} in {what}: {number(risk.second_value)} instead of {number(risk.first_value)}."
+            f"Compared with {first}, {name} gives up {_size(mean)} of mean return and gains {_size(risk)} in {what}: "
+            f"{number(risk.second_value)} instead of {number(risk.first_value)}."
         )
     if gives == "better" and gets == "worse":
         return (
-            f"Compared with {first}, {name} gains {number(mean.difference)} of mean return and loses "
-            f"{number(-risk.difference)} in {what}: {number(risk.second_value)} instead of {number(risk.first_value)}."
+            f"Compared with {first}, {name} gains {_size(mean)} of mean return and loses {_size(risk)} in {what}: "
+            f"{number(risk.second_value)} instead of {number(risk.first_value)}."
         )
     return f"Compared with {first}, {name} is {_part(mean, 'on average')} and {_part(risk, f'in {what}')}."
 
 
 def _part(row: Difference, where: str) -> str:
     side = _side(row)
-    return f"no different {where}" if side == "same" else f"{side} by {number(abs(row.difference))} {where}"
+    return f"no different {where}" if side == "same" else f"{side} by {_size(row)} {where}"
+
+
+def _size(row: Difference) -> str:
+    """How large a difference is, with the digits that its interval is worth."""
+    return number(abs(row.difference), row.interval[1] - row.interval[0])
 
 
 def _side(row: Difference) -> str:
