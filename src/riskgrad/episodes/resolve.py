@@ -36,7 +36,7 @@ def resolve_source(
     """Give the source of episodes that an environment stands for.
 
     Args:
-        env: a source, a `FiniteMDP`, a `CompiledEnv`, a Gymnasium id, a class or factory of any of these, or an environment.
+        env: a source, a `FiniteMDP`, a `CompiledEnv`, a Gymnasium id, a class or factory of these, or an environment.
         horizon: largest number of steps of an episode; only for Gymnasium environments, where None takes their limit.
         discount: in (0, 1]; only for Gymnasium environments, where None is 1.
         env_options: options for `gymnasium.make`, the class or the factory.
