@@ -241,7 +241,7 @@ def test_processes_change_no_number(two):
 
 def test_a_failure_in_a_process_says_where(two):
     source = GymnasiumSource(Odd, horizon=9, env_options={"oddity": "raises"}, backend=two)
-    with pytest.raises(EpisodeError, match="Odd failed at step 2 of the episode with seed .* by policy row 0: Runtime"):
+    with pytest.raises(EpisodeError, match=r"Odd failed at step 2 of the episode with seed .* by policy row 0: "):
         source.returns(MLP(2, 2, ()), np.zeros((3, 6)), 2, STREAM)
 
 
