@@ -40,7 +40,8 @@ def gymnax_loop(thetas: np.ndarray, episodes: int) -> Callable[[int], int]:
             return key, observation, state, done, total + reward
 
         first = (key, observation, state, jnp.bool_(False), jnp.float32(0.0))
-        _, _, state, _, total = jax.lax.while_loop(lambda carry: ~carry[3], step, first)
+        going = lambda carry: ~carry[3] & (carry[2].time < params.max_steps_in_episode)  # noqa: E731
+        _, _, state, _, total = jax.lax.while_loop(going, step, first)
         return total, state.time
 
     weights = jnp.asarray(thetas.reshape(-1, 4, 2), dtype=jnp.float32)
