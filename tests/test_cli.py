@@ -18,6 +18,8 @@ def test_demo(tmp_path):
     assert "it takes the valley (100%)" in done.stdout
     assert "the commuter takes the pass (100% of the time)" in done.stdout
     assert (tmp_path / "out" / "two-roads.svg").stat().st_size > 10_000
+    assert "The report is in" in done.stdout
+    assert 50_000 < (tmp_path / "out" / "report.html").stat().st_size < 1_000_000
 
 
 def test_train_resume_and_evaluate(tmp_path):

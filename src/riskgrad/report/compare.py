@@ -132,7 +132,7 @@ def compare_played(
                     second_value=now,
                     difference=now - before,
                     interval=(low, high),
-                    better=(np.count_nonzero(apart > 0.0) + np.count_nonzero(apart == 0.0) / 2.0) / RESAMPLES,
+                    better=float(np.count_nonzero(apart > 0.0) + np.count_nonzero(apart == 0.0) / 2.0) / RESAMPLES,
                     exact=_exact(measure, played[0], one),
                 )
             )
