@@ -7,8 +7,8 @@ the same keys meet the same noise at the same step although they act differently
 pair's key and the episode alone (see `riskgrad.random`).
 
 Normal numbers are drawn by the ziggurat of Marsaglia and Tsang with 256 layers of equal area under exp(-x^2 / 2): one
-word and one product nearly always, five times faster than a logarithm, a root and a sine. A layer uses 8 bits of the
-word, the position in it 53 others.
+word and one product nearly always, without a logarithm, a root or a sine. A layer uses 8 bits of the word, the position
+in it 53 others.
 """
 
 import math

@@ -2,7 +2,7 @@
 
     P policies   B observations   k features   A actions   theta[f * A + a]
 
-A soft one-hot of 64 features with 4 entries is then 16 times cheaper than its product with a full matrix. Every number
+A soft one-hot of 64 features with 4 entries takes a sixteenth of the products with a full matrix. Every number
 is summed in one fixed order, so that a row has the same bits whatever else is in the batch. Sums over the batch are
 made in chunks of a fixed size, whose totals are then added in order, so that threads do not change them.
 
