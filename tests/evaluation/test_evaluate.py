@@ -120,3 +120,18 @@ def test_an_unknown_row_lists_the_known_ones():
     table = table_of_returns(np.arange(50.0), [rg.risk.Mean()])
     with pytest.raises(InputError, match="row must be one of mean"):
         table["cvar:0.1"]
+
+
+def test_greedy_plays_the_mode_of_the_policy():
+    """A policy that prefers the pass a little: drawn, it takes both roads; greedy, the pass alone."""
+    mdp = rg.mdp.two_roads()
+    policy = rg.policy.TabularGibbs(mdp.n_states, mdp.n_actions)
+    theta = np.tile([0.1, 0.0], mdp.n_states)
+    always = np.tile([1.0, 0.0], (mdp.n_states, 1))
+    exact = rg.exact.return_law(mdp, always).mean
+    drawn, greedy = (
+        rg.evaluate((policy, theta), mdp, "mean", episodes=20_000, greedy=flag)[0].value for flag in (False, True)
+    )
+    assert greedy == pytest.approx(exact, abs=0.7)  # 5 standard errors: false alarm 6e-7
+    assert drawn == pytest.approx(rg.exact.value(mdp, policy, theta, rg.risk.Mean()), abs=0.7)
+    assert greedy > drawn + 1.0

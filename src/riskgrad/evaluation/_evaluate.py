@@ -12,7 +12,7 @@ from riskgrad.evaluation.bootstrap import bootstrap_intervals
 from riskgrad.evaluation.certified import certified_intervals
 from riskgrad.evaluation.table import Row, Table
 from riskgrad.mdp import FiniteMDP
-from riskgrad.policy import Policy
+from riskgrad.policy import Greedy, Policy
 from riskgrad.policy.base import checked_theta
 from riskgrad.random import Purpose, Stream
 from riskgrad.risk import RiskMeasure, parse
@@ -29,6 +29,7 @@ def evaluate(
     confidence: float = 0.95,
     *,
     return_range: tuple[float, float] | None = None,
+    greedy: bool = False,
     seed: int = 0,
     horizon: int | None = None,
     discount: float | None = None,
@@ -43,6 +44,7 @@ def evaluate(
         episodes: how many fresh episodes.
         confidence: of each interval, in (0, 1).
         return_range: bounds (low, high) of every possible return; None takes those of the source, where it knows them.
+        greedy: play the mode of the policy, its likeliest action, instead of drawing actions.
         seed: of the episodes and the resamples.
         horizon: largest number of steps, for a Gymnasium environment; None takes what the run was trained with.
         discount: for a Gymnasium environment; None takes what the run was trained with.
@@ -61,7 +63,8 @@ def evaluate(
     )
     measures = _measures(risk, settings)
     bounds = source.return_range if return_range is None else return_range
-    values = source.returns(policy, theta[np.newaxis], episodes, Stream(seed, Purpose.EVALUATION)).values[0]
+    acts = Greedy(policy) if greedy else policy
+    values = source.returns(acts, theta[np.newaxis], episodes, Stream(seed, Purpose.EVALUATION)).values[0]
     return table_of_returns(values, measures, bounds, confidence, seed=seed)
 
 
