@@ -19,6 +19,7 @@ from riskgrad.evaluation import Table, table_of_returns
 from riskgrad.evaluation.bootstrap import RESAMPLES
 from riskgrad.report import shared_figures as shared
 from riskgrad.report.compare import compare_played
+from riskgrad.report.grid_map import policy_map
 from riskgrad.report.played import EPISODES, Played, measures_of, play
 from riskgrad.report.repeat import Recipe, recipe, versions
 from riskgrad.report.run_figures import Drawn, Mark, common_span, distribution, learning, weights
@@ -57,6 +58,7 @@ class Chapter:
         rows: of the table: row, exact value.
         settings: name and value.
         recipe: how to repeat it.
+        reweighted: whether its batches were reweighted.
         guards: what its guards did.
     """
 
@@ -69,6 +71,7 @@ class Chapter:
     rows: Sequence[tuple[Any, float | None]]
     settings: Sequence[tuple[str, str]]
     recipe: Recipe | None
+    reweighted: bool
     guards: Sequence[str]
 
 
@@ -131,7 +134,12 @@ def page_of(played: Sequence[Played], *, title: str = "", confidence: float = 0.
 
 def _chapter(one: Played, index: int, played: Sequence[Played], table: Table) -> Chapter:
     alpha = tail_mass(one.risk)
-    drawn = [learning(one, index), distribution(one, index, common_span(played)), weights(one, index)]
+    drawn = [
+        learning(one, index),
+        distribution(one, index, common_span(played)),
+        policy_map(one, index),
+        weights(one, index),
+    ]
     tail = float(CVaR(alpha).estimate(one.values))
     tiles = [
         ("mean return", number(table["mean"].value)),
@@ -150,6 +158,7 @@ def _chapter(one: Played, index: int, played: Sequence[Played], table: Table) ->
         [(row, None if one.law is None else parse(row.risk).value(one.law)) for row in table],
         settings,
         recipe(one.run, one.name),
+        drawn[-1] is not None,
         _guards(one.run),
     )
 

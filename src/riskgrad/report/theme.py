@@ -69,7 +69,9 @@ def inline(page: Figure, prefix: str) -> str:
     text = _own_names(text, prefix)
     for drawn, variable in VARIABLES.items():
         text = text.replace(drawn, variable)
-    return re.sub(r"(\d\.\d\d)\d+", r"\1", re.sub(r"\s*\n\s*", "\n", text)).strip()
+    # coordinates to a hundredth of a pixel; what is written stays as it is
+    text = re.sub(r' (?:d|x|y|transform)="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), text)
+    return re.sub(r"\s*\n\s*", "\n", text).strip()
 
 
 def _own_names(text: str, prefix: str) -> str:
