@@ -20,7 +20,7 @@ import numpy as np
 from problems import MAKERS, problem
 
 import riskgrad as rg
-from riskgrad.algorithms import BentPath
+from riskgrad.algorithms import SquarePath
 
 BUDGET: Final = 30_000
 BUDGETS: Final = {"guarded maze, cvar:0.05": 50_000, "CartPole, mean": 20_000}
@@ -33,7 +33,7 @@ CENTRE: Final[dict[str, Any]] = {
     "steps_per_batch": 4,
     "ess_floor": 0.9,
     "path": 0.5,
-    "way": "bent",
+    "start": "square",
     "entropy": 0.3,
 }
 SETTINGS: Final[list[dict[str, Any]]] = [
@@ -46,8 +46,8 @@ SETTINGS: Final[list[dict[str, Any]]] = [
     {"path": None},
     {"path": 0.25},
     {"path": 0.75},
-    {"way": "straight"},
-    {"way": "straight", "path": 0.25},
+    {"start": "mean"},
+    {"start": "mean", "path": 0.25},
     {"entropy": 0.0},
     {"entropy": 0.1},
     {"entropy": 0.2},
@@ -57,7 +57,7 @@ SETTINGS: Final[list[dict[str, Any]]] = [
     {"episodes": 200},
     {"episodes": 800},
     {"memory": 0.99},
-    {"way": "straight", "path": 0.25, "entropy": 0.1, "ess_floor": 0.7},
+    {"start": "mean", "path": 0.25, "entropy": 0.1, "ess_floor": 0.7},
 ]
 
 
@@ -75,7 +75,7 @@ def train(work: tuple[str, dict[str, Any], int]) -> dict[str, Any]:
         episodes=full["episodes"],
         steps_per_batch=full["steps_per_batch"],
         ess_floor=full["ess_floor"],
-        risk_path=BentPath(path) if path is not None and full["way"] == "bent" else path,
+        risk_path=SquarePath(path) if path is not None and full["start"] == "square" else path,
         entropy=full["entropy"],
         seed=seed,
     )

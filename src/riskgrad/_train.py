@@ -2,9 +2,9 @@
 
 What it picks: a finite model gives the compiled sampler and a softmax over a table; `algorithm="auto"` is the score
 algorithm where the measure has an influence, OffP-SF, which needs estimates only, where it has none, and OnP-SF for a
-policy without a density, which can be neither scored nor reweighted. On the way to
-the named measure it follows a path from the mean and adds an entropy bonus that fades (see `riskgrad.algorithms`); the
-run says so in its notes. With `schedule="paper"` there is no path, no bonus and one step per batch.
+policy without a density, which can be neither scored nor reweighted. On the way to the named measure it follows a path
+from a milder one and adds an entropy bonus that fades (see `riskgrad.algorithms`); the run says so in its notes. With
+`schedule="paper"` there is no path, no bonus and one step per batch.
 """
 
 import inspect
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from riskgrad.algorithms import PRACTICAL, offp_sf, onp_sf, score_ascent
 from riskgrad.algorithms.loop import Keeping
-from riskgrad.algorithms.path import BentPath, RiskPath
+from riskgrad.algorithms.path import RiskPath, SquarePath
 from riskgrad.algorithms.problem import held_out_size, looks, whole
 from riskgrad.algorithms.schedule import ScheduleName, default_numbers
 from riskgrad.ascent import Ascent
@@ -76,8 +76,8 @@ def train(
         directions: n, of the two SF algorithms.
         episodes: m, of each estimate or batch.
         steps_per_batch: most ascent steps on one batch, of `offp_sf` and `score`.
-        risk_path: the part of the run over which the measure goes from the mean to the named one, straight; "auto" is
-            a `BentPath`, None no path.
+        risk_path: the part of the run over which the measure goes from the mean to the named one; None for no path.
+            "auto" is a `SquarePath`, which starts from the worse of two episodes.
         entropy: the bonus at the start, in standard deviations of the return.
         seed: the run's seed.
         theta: where to start [d]; by default what the policy starts from, mostly zeros.
@@ -119,8 +119,8 @@ def _algorithm(name: str, risk: RiskMeasure, policy: Policy) -> str:
     return plain
 
 
-def _path(risk: RiskMeasure, plain: bool) -> BentPath | None:
-    return None if plain or risk.attitude == "neutral" else BentPath(PRACTICAL.risk_path)
+def _path(risk: RiskMeasure, plain: bool) -> SquarePath | None:
+    return None if plain or risk.attitude == "neutral" else SquarePath(PRACTICAL.risk_path)
 
 
 def _own(name: str, plain: bool, **given: float | None) -> dict[str, Any]:

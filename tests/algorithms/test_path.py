@@ -2,91 +2,83 @@ import numpy as np
 import pytest
 
 import riskgrad as rg
-from riskgrad.algorithms import BentPath
-from riskgrad.algorithms.path import Bend, measure_at, settled
-from riskgrad.distortion import DualPower, Identity
+from riskgrad.algorithms import SquarePath
+from riskgrad.algorithms.path import Between, measure_at, settled
+from riskgrad.distortion import DualPower, LowerTail
 from riskgrad.errors import InputError
 
-S = np.linspace(0.0, 1.0, 101)
+LEVELS = np.linspace(0.0, 1.0, 101)
 LAW = rg.DiscreteLaw([-6.0, -1.0, 0.0, 2.0], [0.15, 0.25, 0.2, 0.4])
 
 
 def on_the_way(risk, weight):
-    _, by = settled(BentPath(0.5), risk)
-    return measure_at(risk, by, weight)
+    _, start = settled(SquarePath(0.5), risk)
+    return measure_at(risk, start, weight)
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.3, 0.5, 0.9])
 @pytest.mark.parametrize("attitude", ["averse", "seeking"])
-def test_the_bent_path_is_a_mixture_of_the_mean_a_power_and_the_measure(weight, attitude):
+def test_the_path_from_the_square_mixes_the_worse_of_two_with_the_measure(weight, attitude):
     risk = rg.risk.CVaR(0.1, attitude=attitude)
-    power = rg.risk.Distortion(DualPower(5.5, attitude=attitude))
-    w = weight
-    mixed = (1 - w) ** 2 * LAW.mean + 2 * w * (1 - w) * power.value(LAW) + w**2 * risk.value(LAW)
+    two = np.minimum if attitude == "averse" else np.maximum
+    pair = np.sum(np.outer(LAW.probabilities, LAW.probabilities) * two.outer(LAW.values, LAW.values))
     found = on_the_way(risk, weight)
-    assert found.value(LAW) == pytest.approx(mixed, abs=1e-12)
-    assert found.attitude == (attitude if weight else "neutral")
+    assert found.value(LAW) == pytest.approx((1 - weight) * pair + weight * risk.value(LAW), abs=1e-12)
+    assert found.attitude == attitude
 
 
 def test_it_ends_at_the_measure_itself():
     risk = rg.risk.CVaR(0.1)
     assert on_the_way(risk, 1.0) is risk
-    assert on_the_way(risk, 0.0).value(LAW) == pytest.approx(LAW.mean, abs=1e-12)
 
 
-def test_it_sees_what_is_above_the_tail():
-    # ruin fills the worst tenth of both laws: CVaR(0.1) and the straight path see the means only
-    better = rg.DiscreteLaw([-6.0, -2.0, 2.0], [0.12, 0.18, 0.7])
-    worse = rg.DiscreteLaw([-6.0, 2.0, 2.2], [0.2, 0.7, 0.1])
+def test_it_sees_ruin_above_the_tail_where_the_mean_prefers_it():
+    # ruin fills the worst tenth of both: all that CVaR(0.1) and the path from the mean see is the mean
+    careful = rg.DiscreteLaw([-6.0, 1.0], [0.12, 0.88])
+    bold = rg.DiscreteLaw([-6.0, 2.0], [0.2, 0.8])
     risk = rg.risk.CVaR(0.1)
-    assert better.mean < worse.mean + 0.05
-    assert risk.value(better) == risk.value(worse)
-    half = on_the_way(risk, 0.5)
-    straight = risk.along(0.5)
-    assert half.value(better) - half.value(worse) > 5.0 * (straight.value(better) - straight.value(worse))
+    assert risk.value(careful) == risk.value(bold) == -6.0
+    assert careful.mean < bold.mean
+    assert risk.along(0.5).value(careful) < risk.along(0.5).value(bold)
+    assert on_the_way(risk, 0.5).value(careful) > on_the_way(risk, 0.5).value(bold)
 
 
-@pytest.mark.parametrize("risk", ["cvar:0.4", "exponential:1", "mean-variance:0.5", "mean"])
-def test_mild_measures_and_those_that_are_no_distortion_go_straight(risk):
+@pytest.mark.parametrize("risk", ["cvar:0.5", "exponential:1", "mean-variance:0.5", "mean"])
+def test_where_a_path_starts(risk):
     measure = rg.risk.parse(risk)
-    assert settled(BentPath(0.5), measure) == (0.5, None)
-    assert on_the_way(measure, 0.5).value(LAW) == measure.along(0.5).value(LAW)
+    start = DualPower(2.0) if risk == "cvar:0.5" else None
+    assert settled(SquarePath(0.5), measure) == (0.5, start)
+    assert settled(0.5, measure) == (0.5, None)
+    assert settled(None, measure) == (None, None)
+    assert measure_at(measure, None, 0.25).value(LAW) == measure.along(0.25).value(LAW)
 
 
-def test_a_number_is_a_straight_path_and_none_is_none():
-    assert settled(0.5, rg.risk.CVaR(0.1)) == (0.5, None)
-    assert settled(None, rg.risk.CVaR(0.1)) == (None, None)
-
-
-@pytest.mark.parametrize("path", [0.0, 1.5, BentPath(0.0), BentPath(-1.0), True, "half"])
+@pytest.mark.parametrize("path", [0.0, 1.5, SquarePath(0.0), SquarePath(-1.0), True, "half"])
 def test_a_bad_path_gets_one_line(path):
     with pytest.raises(InputError, match="risk_path must be a part of the run"):
         settled(path, rg.risk.CVaR(0.1))
 
 
 @pytest.mark.parametrize("attitude", ["averse", "seeking"])
-def test_the_bend_is_a_distortion_with_its_derivatives_bounds_and_dual(attitude):
-    g = Bend(DualPower(7.0, attitude=attitude), DualPower(4.0, attitude=attitude), 0.4)
+def test_a_point_on_it_is_a_distortion_with_its_derivatives_bounds_and_dual(attitude):
+    g = Between(DualPower(2.0, attitude=attitude), DualPower(7.0, attitude=attitude), 0.4)
     assert (g(0.0), g(1.0)) == (0.0, pytest.approx(1.0, abs=1e-15))
-    middle = S[1:-1]
+    middle = LEVELS[1:-1]
     np.testing.assert_allclose((g(middle + 1e-6) - g(middle - 1e-6)) / 2e-6, g.derivative(middle), atol=1e-7)
     slopes = (g.derivative(middle + 1e-6) - g.derivative(middle - 1e-6)) / 2e-6
     np.testing.assert_allclose(slopes, g.second_derivative(middle), atol=1e-6)
-    np.testing.assert_allclose(g.dual()(S), 1.0 - g(1.0 - S), atol=1e-14)
-    assert np.max(g.derivative(S)) == pytest.approx(g.slope_bound, abs=1e-12)
-    assert np.max(np.abs(g.second_derivative(S))) == pytest.approx(g.curvature_bound, abs=1e-12)
-    assert Bend(DualPower(7.0), DualPower(4.0), 0.0).curvature_bound == 0.0
-    np.testing.assert_array_equal(Bend(DualPower(7.0), DualPower(4.0), 0.0)(S), Identity()(S))
+    np.testing.assert_allclose(g.dual()(LEVELS), 1.0 - g(1.0 - LEVELS), atol=1e-14)
+    assert np.max(g.derivative(LEVELS)) == pytest.approx(g.slope_bound, abs=1e-12)
+    assert np.max(np.abs(g.second_derivative(LEVELS))) == pytest.approx(g.curvature_bound, abs=1e-12)
+    assert Between(DualPower(2.0), LowerTail(0.1), 0.0).curvature_bound == 2.0
 
 
-def test_a_run_says_which_way_it_went():
+def test_a_run_says_where_its_path_started():
     mdp = rg.mdp.two_roads()
-    policy = rg.policy.TabularGibbs(mdp.n_states, mdp.n_actions)
-    options = {"iterations": 4, "episodes": 50, "held_out": 0, "algorithm": "score"}
-    bent = rg.train(mdp, risk="cvar:0.1", risk_path=BentPath(0.5), policy=policy, **options)
-    straight = rg.train(mdp, risk="cvar:0.1", risk_path=0.5, policy=policy, **options)
-    assert [line["path"] for line in bent.history] == [0.0, 0.5, 1.0, 1.0]
-    assert (bent.settings["risk_path_by"], straight.settings["risk_path_by"]) == ("dual-power:5.5", None)
-    assert any("(1 - w)^2 mean" in note for note in bent.notes)
-    assert any("(1 - w) mean + w cvar:0.1" in note for note in straight.notes)
-    assert not np.array_equal(bent.last_theta, straight.last_theta)
+    options = {"risk": "cvar:0.1", "iterations": 4, "episodes": 50, "held_out": 0}
+    square, mean = (rg.train(mdp, risk_path=path, **options) for path in (SquarePath(0.5), 0.5))
+    assert [line["path"] for line in square.history] == [0.0, 0.5, 1.0, 1.0]
+    assert (square.settings["risk_path_start"], mean.settings["risk_path_start"]) == ("dual-power:2", "mean")
+    assert any("(1 - w) dual-power:2 + w cvar:0.1" in note for note in square.notes)
+    assert any("(1 - w) mean + w cvar:0.1" in note for note in mean.notes)
+    assert not np.array_equal(square.last_theta, mean.last_theta)

@@ -71,8 +71,8 @@ def offp_sf(
             the schedule says: 0 for "paper".
         schedule: where the numbers that are not given come from, "practical" or "paper" (`tm:sf`).
         orthogonal: whether the directions of a block are orthogonal; None as the schedule says.
-        risk_path: the part of the run over which the measure goes from the mean to the named one, straight, or a
-            `BentPath`; None for no path.
+        risk_path: the part of the run over which the measure goes from the mean to the named one; None for no path.
+            A `SquarePath` starts from the worse of two episodes instead.
         entropy: a bonus, in standard deviations of the return, falling to 0.
         seed: the run's seed.
         theta: theta_0 [d]; by default what the policy starts from, mostly zeros.

@@ -62,8 +62,8 @@ def onp_sf(
         schedule: where the numbers that are not given come from, "practical" or "paper" (`tm:sf`).
         orthogonal: whether the directions of a block are orthogonal; None as the schedule says.
         common_random_numbers: whether + and - see the same random numbers.
-        risk_path: the part of the run over which the measure goes from the mean to the named one, straight, or a
-            `BentPath`; None for no path.
+        risk_path: the part of the run over which the measure goes from the mean to the named one; None for no path.
+            A `SquarePath` starts from the worse of two episodes instead.
         entropy: a bonus, in standard deviations of the return, falling to 0; costs m more episodes per iteration.
         seed: the run's seed.
         theta: theta_0 [d]; by default what the policy starts from, mostly zeros.

@@ -57,8 +57,8 @@ def score_ascent(
         steps_per_batch: most ascent steps on one batch.
         ess_floor: least effective sample size, as a part of m, for a batch to tell; 0 switches the guards off.
         schedule: where the numbers that are not given come from, "practical" or "paper" (`tm:sf`).
-        risk_path: the part of the run over which the measure goes from the mean to the named one, straight, or a
-            `BentPath`; None for no path.
+        risk_path: the part of the run over which the measure goes from the mean to the named one; None for no path.
+            A `SquarePath` starts from the worse of two episodes instead.
         entropy: a bonus, in standard deviations of the return, falling to 0.
         seed: the run's seed.
         theta: theta_0 [d]; by default what the policy starts from, mostly zeros.

@@ -23,7 +23,7 @@ class Practical:
         on_policy_episodes: m of OnP-SF, for each perturbed policy.
         batch_episodes: m of OffP-SF and of the score algorithm.
         orthogonal: whether the directions of a block are orthogonal.
-        risk_path: the part of the run over which the measure goes from neutral to the named one.
+        risk_path: the part of the run over which the measure goes from the worse of two episodes to the named one.
         entropy: the bonus at the start of the run, as a part of the return's standard deviation.
         steps_per_batch: most ascent steps on one batch of the current policy.
         ess_floor: a batch is used again while its effective sample size is above this part of m.

@@ -2,9 +2,9 @@
 
 Two things change along a run, both off in the paper's algorithms:
 
-- The path: at iteration k a measure between the mean (w = 0) and the named one (w = 1) is optimised, with
-  w = k / (risk_path * N) up to 1; see `path`. Episodes in the tail of a poor policy all look alike, so that a tail
-  measure alone may stand still; the mean leads out of there.
+- The path: at iteration k the measure (1 - w) start + w risk is optimised, w = k / (risk_path * N) up to 1, where the
+  start is the mean or the worse of two episodes; see `path`. Episodes in the tail of a poor policy all look alike, so
+  that a tail measure alone may stand still; a measure of all episodes leads out of there.
 - The bonus: entropy * (1 - k / N) * std(returns) times the policy's mean entropy at the visited states. The standard
   deviation makes it independent of the scale of rewards; at the end of the run it is gone.
 """
@@ -42,7 +42,7 @@ class Problem:
         seed: the run's seed.
         theta: theta_0 [d].
         risk_path: the part of the run over which the measure goes from neutral to the named one; None for no path.
-        by: the power on the way; None where the way is straight.
+        path_start: the distortion that the path starts from; None for the mean.
         entropy: the bonus at the start of the run, as a part of the return's standard deviation.
     """
 
@@ -52,7 +52,7 @@ class Problem:
     seed: int
     theta: FloatArray
     risk_path: float | None
-    by: DualPower | None
+    path_start: DualPower | None
     entropy: float
 
     def path_weight(self, k: int) -> float:
@@ -61,7 +61,7 @@ class Problem:
 
     def measure(self, k: int) -> RiskMeasure:
         """The measure that iteration k optimises."""
-        return measure_at(self.risk, self.by, self.path_weight(k))
+        return measure_at(self.risk, self.path_start, self.path_weight(k))
 
     def bonus(self, k: int, theta: FloatArray, batch: Episodes) -> FloatArray | float:
         """The gradient of the entropy bonus at iteration k [d], or 0 without one."""
@@ -84,7 +84,7 @@ class Problem:
             "seed": int(self.seed),
             "start": digest(self.theta),
             "risk_path": self.risk_path,
-            "risk_path_by": None if self.by is None else describe(Distortion(self.by)),
+            "risk_path_start": self._start(),
             "entropy": self.entropy,
         }
 
@@ -93,7 +93,9 @@ class Problem:
         notes: list[str] = []
         if self.risk_path is not None:
             over = f"over the first {self.risk_path:.0%} of the run"
-            notes.append(f"{over} {self._on_the_way()} was optimised, w rising from 0 to 1")
+            notes.append(
+                f"{over} (1 - w) {self._start()} + w {describe(self.risk)} was optimised, w rising from 0 to 1"
+            )
         if self.entropy > 0.0:
             notes.append(
                 f"an entropy bonus of {self.entropy:g} standard deviations of the return was added, "
@@ -101,11 +103,8 @@ class Problem:
             )
         return tuple(notes)
 
-    def _on_the_way(self) -> str:
-        end = describe(self.risk)
-        if self.by is None:
-            return f"(1 - w) mean + w {end}"
-        return f"(1 - w)^2 mean + 2 w (1 - w) {describe(Distortion(self.by))} + w^2 {end}"
+    def _start(self) -> str:
+        return "mean" if self.path_start is None else describe(Distortion(self.path_start))
 
 
 def stated(
@@ -125,12 +124,12 @@ def stated(
         )
     whole("iterations", iterations)
     measure = parse(risk)
-    part, by = settled(risk_path, measure)
+    part, path_start = settled(risk_path, measure)
     if not 0.0 <= entropy < np.inf:
         raise InputError("entropy", "be finite and not negative", entropy)
     first = Stream(seed, Purpose.INITIAL).generator()
     start = policy.initial_theta(first) if theta is None else checked_theta(theta, policy.dim).copy()
-    return Problem(policy, measure, iterations, seed, start, part, by, float(entropy))
+    return Problem(policy, measure, iterations, seed, start, part, path_start, float(entropy))
 
 
 def whole(name: str, value: int, least: int = 1) -> int:
