@@ -28,7 +28,7 @@ def test_the_ends_are_the_known_best_policies(family):
     points = {point.risk: point for point in found.points}
     assert list(points) == ["mean", "cvar:0.5", "cvar:0.2", "cvar:0.1"]
     assert points["mean"].mean.value == pytest.approx(-22.8, abs=0.6)
-    assert points["cvar:0.1"].against.value == pytest.approx(-30.0, abs=0.3)
+    assert points["cvar:0.1"].against.value == pytest.approx(-30.0, abs=1.0)
     assert points["cvar:0.2"].own.value == pytest.approx(-30.0, abs=3.0)
     assert points["cvar:0.1"].efficient
     assert found.against == "cvar:0.1"
@@ -70,6 +70,11 @@ def test_policies_on_one_spot_share_a_label():
         Point(name, "path", 1, row(mean), row(0), row(risk), efficient=True) for name, (risk, mean) in spots.items()
     ]
     assert [names for _, names in _labels(points)] == [["a"], ["b", "c"], ["d"]]
+
+
+def test_a_stopped_training_stops_the_family():
+    with pytest.raises(KeyboardInterrupt):
+        frontier("two-roads", "cvar", [0.1], iterations=5, progress=lambda label: lambda line, theta: True)
 
 
 def test_bad_levels_are_refused():

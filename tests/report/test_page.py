@@ -8,7 +8,9 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
+import riskgrad
 import riskgrad as rg
+from riskgrad.algorithms import SquarePath
 from riskgrad.cli import main
 from riskgrad.report.page import write_report
 from riskgrad.report.repeat import recipe
@@ -193,6 +195,22 @@ def test_another_run_is_repeated_from_python(four):
         "risk_path": None,
         "entropy": 0.0,
     }
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        (0.25, "risk_path=0.25,"),
+        (None, "risk_path=None,"),
+        (SquarePath(0.4), "risk_path=riskgrad.algorithms.SquarePath(0.4)"),
+    ],
+)
+def test_another_path_is_repeated_by_code_that_runs(path, text):
+    run = rg.train("two-roads", "cvar:0.1", iterations=2, seed=4, risk_path=path)
+    found = recipe(run, "x").text
+    assert text in found
+    again = eval(found[found.index("rg.train(") :], {"rg": rg, "riskgrad": riskgrad})  # noqa: S307 - our own text
+    np.testing.assert_array_equal(again.last_theta, run.last_theta)
 
 
 def test_a_start_of_ones_own_is_said(runs):

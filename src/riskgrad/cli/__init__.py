@@ -12,6 +12,7 @@ from riskgrad.cli import lists, reports, theory, training
 from riskgrad.cli.app import app
 from riskgrad.errors import RiskgradError
 
+INTERRUPTED = 130  # what a shell gives a program that was interrupted from the keyboard
 COMMANDS = (training, reports, theory, lists)  # importing a file adds its commands
 
 
@@ -20,8 +21,16 @@ def main(arguments: list[str] | None = None) -> None:
     words = sys.argv[1:] if arguments is None else arguments
     try:
         app(args=words, prog_name="riskgrad")
+    except SystemExit as ended:
+        if ended.code == INTERRUPTED:
+            _say("interrupted")
+        raise
     except (RiskgradError, OSError) as problem:
         if "--debug" in words:
             raise
-        Console(stderr=True, highlight=False, soft_wrap=True).print(f"riskgrad: {problem}", markup=False)
+        _say(str(problem))
         raise SystemExit(2) from None
+
+
+def _say(words: str) -> None:
+    Console(stderr=True, highlight=False, soft_wrap=True).print(f"riskgrad: {words}", markup=False)

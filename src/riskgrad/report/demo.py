@@ -57,6 +57,8 @@ def trained(seed: int, progress: Callable[[str, int], Callable[..., None]] | Non
     for name, risk in RISKS.items():
         callback = None if progress is None else progress(name, ITERATIONS)
         run = train(MODEL, risk=risk, iterations=ITERATIONS, seed=seed, callback=callback)
+        if not run.finished:
+            raise KeyboardInterrupt  # a training stops politely when asked to; the demonstration stops with it
         table = run.policy.probabilities(run.theta, np.arange(model.n_states))
         outcomes[name] = Outcome(run, return_law(model, table), float(table[0, 1]))
     return outcomes

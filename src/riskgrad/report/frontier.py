@@ -7,7 +7,7 @@ measures of a policy have local optima: one that has settled on a way no longer 
 trained from three starts, and the best on held-out episodes, the same for all three, is kept:
 
     warm      from the policy of the level before
-    path      afresh, from the mean to the measure along the run, the default of `rg.train`
+    path      afresh, from a milder measure to the named one along the run, the default of `rg.train`
     direct    afresh, on the measure itself from the beginning
 
 On the shipped models none of the three is best throughout. All policies are then played on the same fresh episodes.
@@ -181,6 +181,8 @@ def _trained(
     for start, more in starts.items():
         callback: dict[str, Any] = {} if progress is None else {"callback": progress(f"{risk} {start}")}
         runs[start] = train(env, risk, **{**options, **more, **callback})
+        if not runs[start].finished:
+            raise KeyboardInterrupt  # a training stops politely when asked to; the family stops with it
     best = max(runs, key=lambda start: _value(runs[start]))
     return runs[best], best, sum(run.episodes_used for run in runs.values())
 

@@ -14,16 +14,18 @@ from typing import Any, Final
 from riskgrad._train import ALGORITHMS
 from riskgrad.algorithms import PRACTICAL
 from riskgrad.algorithms.loop import digest
+from riskgrad.algorithms.path import SquarePath, settled
 from riskgrad.algorithms.problem import held_out_size
 from riskgrad.algorithms.schedule import default_numbers
 from riskgrad.random import Purpose, Stream
-from riskgrad.risk import parse
+from riskgrad.risk import Distortion, parse
 from riskgrad.run import Run
+from riskgrad.run.recipes import describe
 
 PACKAGES: Final = ("riskgrad", "numpy", "scipy", "numba", "gymnasium")
 DEFAULT_POLICIES: Final = ("TabularGibbs", "LinearSoftmax")
 # what a run says of itself that is not an option: it follows from the others
-FACTS: Final = ("algorithm", "risk", "policy", "iterations", "seed", "start", "source")
+FACTS: Final = ("algorithm", "risk", "policy", "iterations", "seed", "start", "source", "risk_path_start")
 WHERE: Final = ("env", "horizon", "discount", "env_options")
 
 
@@ -52,11 +54,14 @@ def recipe(run: Run, name: str) -> Recipe | None:
     settings = run.settings
     if settings.get("env") is None or settings.get("algorithm") not in ALGORITHMS:
         return None
+    usual = defaults(run)
     other = {
         option: value
         for option, value in settings.items()
-        if option not in (*FACTS, *WHERE) and value != defaults(run).get(option, value)
+        if option not in (*FACTS, *WHERE) and value != usual.get(option, value)
     }
+    if settings.get("risk_path_start", usual["risk_path_start"]) != usual["risk_path_start"]:
+        other["risk_path"] = settings["risk_path"]
     missing = _missing(run)
     return Recipe(_python(settings, other), "python", missing) if other or missing else _command(settings, name)
 
@@ -69,10 +74,12 @@ def defaults(run: Run) -> dict[str, Any]:
     cost = numbers.episodes
     if algorithm == "onp_sf":
         cost = 2 * numbers.directions * numbers.episodes + (numbers.episodes if PRACTICAL.entropy > 0.0 else 0)
-    neutral = parse(settings["risk"]).attitude == "neutral"
+    risk = parse(settings["risk"])
+    part, start = settled(None if risk.attitude == "neutral" else SquarePath(PRACTICAL.risk_path), risk)
     return {
         **numbers.settings(),
-        "risk_path": None if neutral else PRACTICAL.risk_path,
+        "risk_path": part,
+        "risk_path_start": "mean" if start is None else describe(Distortion(start)),
         "entropy": PRACTICAL.entropy,
         "behaviour": "current",
         "reuse_batch": False,
@@ -111,7 +118,16 @@ def _python(settings: Mapping[str, Any], other: Mapping[str, Any]) -> str:
     given = {option: value for option, value in named.items() if value is not None}
     words = [repr(settings["env"]), *(f"{option}={value!r}" for option, value in given.items())]
     for option, value in other.items():
-        # an ascent is written as the code that makes it
-        words.append(f"step_size=rg.ascent.{value}" if option == "ascent" else f"{option}={value!r}")
+        words.append(_argument(option, value, settings))
     arguments = ",\n    ".join(words)
-    return f"import riskgrad as rg\n\nrg.train(\n    {arguments},\n)"
+    also = "import riskgrad.algorithms\n" if "riskgrad.algorithms." in arguments else ""
+    return f"{also}import riskgrad as rg\n\nrg.train(\n    {arguments},\n)"
+
+
+def _argument(option: str, value: Any, settings: Mapping[str, Any]) -> str:
+    """One argument of the call; what a setting says in words is written as the code that makes it."""
+    if option == "ascent":
+        return f"step_size=rg.ascent.{value}"
+    if option == "risk_path" and value is not None and settings.get("risk_path_start", "mean") != "mean":
+        return f"risk_path=riskgrad.algorithms.SquarePath({value!r})"
+    return f"{option}={value!r}"
