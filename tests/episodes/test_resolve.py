@@ -66,3 +66,8 @@ def test_refuses_in_one_line(env, options, message):
     with pytest.raises(InputError, match=message) as caught:
         resolve_source(env, **options)
     assert "\n" not in str(caught.value)
+
+
+def test_a_misspelt_model_gets_the_nearest_name():
+    with pytest.raises(InputError, match="did you mean 'two-roads'"):
+        resolve_source("two-roadz")

@@ -3,6 +3,7 @@
 Finite tables and compiled twins run compiled; any other Gymnasium environment is played as it is.
 """
 
+import difflib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,7 +15,7 @@ from riskgrad.episodes.compiled import CompiledSource
 from riskgrad.episodes.environments import Recipe
 from riskgrad.episodes.gymnasium import GymnasiumSource, Workers
 from riskgrad.episodes.tabular import TabularSource
-from riskgrad.errors import InputError
+from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.mdp import FiniteMDP, from_gymnasium
 from riskgrad.mdp.from_gym import has_table
 from riskgrad.mdp.models import MODELS
@@ -48,6 +49,7 @@ def resolve_source(
     if isinstance(made, str) and made in MODELS:
         made = MODELS[made]
     if isinstance(made, str):
+        _refuse_misspelt_model(made)
         made = compiled_twin(made, options) or made
     if isinstance(made, CompiledEnv):
         return CompiledSource(made, horizon, 1.0 if discount is None else discount, threads)
@@ -96,3 +98,9 @@ def _of_gymnasium(
 def _own(made: object, name: str) -> object:
     """The horizon or discount of a model, or of the model behind a source."""
     return getattr(made, name, getattr(getattr(made, "mdp", None), name, None))
+
+
+def _refuse_misspelt_model(name: str) -> None:
+    """Offer the shipped model that a string nearly names, where Gymnasium has no environment of that name."""
+    if difflib.get_close_matches(name.lower(), MODELS, n=1, cutoff=0.7) and name not in gymnasium.registry:
+        raise UnknownNameError("env", name, MODELS, "any Gymnasium id works too")
