@@ -7,7 +7,7 @@ The gap is that between the best policy for the mean and the best one for CVaR(0
 part of it is closed. Doing nothing and ruin have rows of their own: what a learner may settle for must not look good.
 In `two-roads` nothing can be left undone; going on as one began, and the worst policy, stand there.
 
-The second command trains in the guarded maze on CVaR(0.05), for 88,000 episodes, and tests the greedy policy on 10,000.
+The second command trains in the guarded maze on CVaR(0.05), for 88,000 episodes, and tests the greedy policy on 50,000.
 Standing still costs 32; CeSoR, the method published with the maze, has a mean of 2.0, a CVaR(0.1) of -4.6 and a
 CVaR(0.05) of -6.7.
 """

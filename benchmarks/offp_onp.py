@@ -20,8 +20,8 @@ import riskgrad as rg
 
 PROBLEMS: Final = ("two-roads, cvar:0.1", "inventory, cvar:0.1")
 ALGORITHMS: Final = {"OnP-SF": rg.onp_sf, "OffP-SF": rg.offp_sf}
-TARGET: Final = 0.9
-LIMIT: Final = 200_000  # a run that has not arrived by then costs this
+TARGET: Final = 0.7
+LIMIT: Final = 100_000  # a run that has not arrived by then costs this
 STEPS, SMOOTHINGS, EPISODES = (0.1, 0.2, 0.4), (0.1, 0.5), (25, 50, 100, 200)
 TUNING_SEEDS, SEEDS = (100, 101), (0, 1, 2, 3, 4)
 

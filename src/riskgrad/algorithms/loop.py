@@ -5,7 +5,7 @@ seed and k, so the loop can stop after any iteration and go on later, to the bit
 
 - theta_R of the paper (R uniform on theta_0 .. theta_{N-1}) is kept by a reservoir of one: theta_k replaces it with
   probability 1 / (k + 1), so that an interrupted run has one as well.
-- The best iterate is chosen by held-out episodes at up to 11 iterates, the first and the last among them. They are
+- The best iterate is chosen by held-out episodes at up to 5 iterates, the first and the last among them. They are
   never those used for a step, and they count in the cost.
 """
 

@@ -44,10 +44,10 @@ class Practical:
     orthogonal: bool = True
     risk_path: float = 0.5
     entropy: float = 0.3
-    steps_per_batch: int = 4
+    steps_per_batch: int = 8
     ess_floor: float = 0.9
     fixed_ess_floor: float = 0.1
-    looks: int = 10
+    looks: int = 4
     held_out_share: float = 0.1
     least_held_out: int = 100
 
