@@ -57,7 +57,8 @@ def finite(name: str, mdp: FiniteMDP, fixed: dict[str, int]) -> None:
 
     def row(policy: str, law: DiscreteLaw) -> None:
         tail = TAIL.value(law)
-        print(f"| {name} | {policy} | {law.mean:.2f} | {tail:.2f} | {(tail - low) / (high - low):.0%} |")
+        closed = round((tail - low) / (high - low), 2) + 0.0  # no minus before a zero
+        print(f"| {name} | {policy} | {law.mean:.2f} | {tail:.2f} | {closed:.0%} |")
 
     row("best mean", neutral)
     row("best CVaR(0.1)", averse)

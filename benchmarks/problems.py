@@ -65,7 +65,7 @@ def betting(
 ) -> FiniteMDP:
     """Build the model of a player who stakes nothing, a quarter, a half or all of a capital in a very good game.
 
-    On average it is best to stake all, every time; then all is lost in every second episode. The return is the gain.
+    On average it is best to stake all, every time; then all is lost in one episode of three. The return is the gain.
     """
 
     def played(capital: int, fraction: float) -> list[tuple[float, int, float, bool]]:
