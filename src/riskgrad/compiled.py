@@ -5,9 +5,9 @@ they become free. Importing this module imports numba (about half a second); onl
 """
 
 import os
+import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, cast
 
 import numba
@@ -18,7 +18,7 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 Answer = TypeVar("Answer")
 Scalar = TypeVar("Scalar", bound=np.generic)
 
-BLOCKS_PER_THREAD = 8  # so that threads end together though some blocks take longer
+SMALLEST_SHARE = 64  # of a thread's part of the work, which the last blocks have
 PROBE = 64  # the part of the work that is done first, to see how long the rest takes
 WORTH_THREADS = 1.5e-3  # seconds of work from which threads pay for their start
 
@@ -61,13 +61,43 @@ def in_blocks(work: Callable[[int, int], Answer], size: int, threads: int) -> li
         return [work(0, size)]
     probe = -(-size // PROBE)
     begin = time.perf_counter()
-    answers = [work(0, probe)]
+    first = work(0, probe)
     if (time.perf_counter() - begin) * size / probe < WORTH_THREADS:
-        return [*answers, work(probe, size)]
-    step = -(-size // (threads * BLOCKS_PER_THREAD))
-    begins = range(probe, size, step)
-    with ThreadPoolExecutor(min(threads, len(begins))) as pool:
-        return [*answers, *pool.map(work, begins, [min(first + step, size) for first in begins])]
+        return [first, work(probe, size)]
+    ends = _guided(probe, size, threads)
+    blocks = list(zip([probe, *ends[:-1]], ends, strict=True))
+    answers: list[Answer] = [first] * len(blocks)
+    todo, lock, failures = iter(range(len(blocks))), threading.Lock(), list[BaseException]()
+
+    def take() -> None:
+        try:
+            while not failures:
+                with lock:
+                    index = next(todo, None)
+                if index is None:
+                    return
+                answers[index] = work(*blocks[index])
+        except BaseException as failure:  # raised again where the work was asked for
+            failures.append(failure)
+
+    others = [threading.Thread(target=take) for _ in range(min(threads, len(blocks)) - 1)]
+    for other in others:
+        other.start()
+    take()
+    for other in others:
+        other.join()
+    if failures:
+        raise failures[0]
+    return [first, *answers]
+
+
+def _guided(begin: int, size: int, threads: int) -> list[int]:
+    """Give the ends of blocks that shrink towards the end of the work, so that threads finish together."""
+    least, ends = max(1, size // (threads * SMALLEST_SHARE)), list[int]()
+    while begin < size:
+        begin = min(size, begin + max(least, (size - begin) // (2 * threads)))
+        ends.append(begin)
+    return ends
 
 
 def uncached(function: Kernel) -> Kernel:
