@@ -1,7 +1,8 @@
 """What the commands share: the application, where it prints, and the options that many of them take."""
 
 import json
-from typing import Annotated, Any
+import math
+from typing import Annotated, Any, cast
 
 import typer
 from rich.console import Console
@@ -45,6 +46,21 @@ Seed = Annotated[int, typer.Option(help="Seed; the same seed gives the same resu
 def options(debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False) -> None:
     """Options that every command takes."""
     del debug  # read by main, which also catches the errors of the options themselves
+
+
+def show_json(data: Any) -> None:
+    """Print strict JSON; a number that is not finite, such as a bound that overflows, becomes null."""
+    console.print_json(json.dumps(_finite(data), allow_nan=False))
+
+
+def _finite(data: Any) -> Any:
+    if isinstance(data, float):
+        return data if math.isfinite(data) else None
+    if isinstance(data, dict):
+        return {name: _finite(value) for name, value in cast("dict[str, Any]", data).items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in cast("list[Any]", data)]
+    return data
 
 
 def env_options(given: list[str] | None) -> dict[str, Any] | None:

@@ -1,10 +1,8 @@
 """The commands that list what can be named: `risks`, `policies`, `envs`."""
 
-import json
-
 from rich.table import Table
 
-from riskgrad.cli.app import Json, app, console
+from riskgrad.cli.app import Json, app, console, show_json
 
 
 @app.command()
@@ -17,7 +15,7 @@ def risks(as_json: Json = False) -> None:
 
     rows = [(name, example, parse(example).attitude) for name, (_, example) in sorted(builders().items())]
     if as_json:
-        console.print_json(json.dumps([{"name": n, "example": e, "attitude": a} for n, e, a in rows]))
+        show_json([{"name": n, "example": e, "attitude": a} for n, e, a in rows])
         return
     table = Table(title="Risk measures (:seeking turns one over)")
     for column in ("name", "example", "attitude"):
@@ -41,7 +39,7 @@ def policies(as_json: Json = False) -> None:
     kinds = [kind for kind in found if issubclass(kind, policy.Policy) and not inspect.isabstract(kind)]
     rows = [(kind.__name__, (kind.__doc__ or "").strip().splitlines()[0]) for kind in kinds]
     if as_json:
-        console.print_json(json.dumps([{"name": name, "about": about} for name, about in rows]))
+        show_json([{"name": name, "about": about} for name, about in rows])
         return
     table = Table(title="Policies, in riskgrad.policy; rg.train takes one as policy=")
     for column in ("name", "about"):
@@ -61,7 +59,7 @@ def envs(as_json: Json = False) -> None:
 
     rows = [(name, (build.__doc__ or "").strip().splitlines()[0]) for name, build in sorted(MODELS.items())]
     if as_json:
-        console.print_json(json.dumps([{"name": name, "about": about} for name, about in rows]))
+        show_json([{"name": name, "about": about} for name, about in rows])
         return
     table = Table(title="Shipped finite models; any Gymnasium id works too")
     for column in ("name", "about"):

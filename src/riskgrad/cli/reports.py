@@ -1,13 +1,12 @@
 """The commands that show what training bought: `report`, `compare`, `frontier`."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
-from riskgrad.cli.app import Discount, Environment, Horizon, Json, Options, Seed, app, console, env_options
+from riskgrad.cli.app import Discount, Environment, Horizon, Json, Options, Seed, app, console, env_options, show_json
 from riskgrad.errors import InputError
 
 Runs = Annotated[list[Path], typer.Argument(help="Folders or files of runs, of one environment.")]
@@ -37,7 +36,7 @@ def report(
     found = loaded(runs)
     page = write_report(found, out, env, episodes=episodes, confidence=confidence, seed=seed, title=title)
     if as_json:
-        console.print_json(json.dumps({"page": str(page), "bytes": page.stat().st_size, "runs": list(found)}))
+        show_json({"page": str(page), "bytes": page.stat().st_size, "runs": list(found)})
         return
     console.print(f"The report is in {page} ({page.stat().st_size / 1000:.0f} kB).", soft_wrap=True, markup=False)
 
@@ -63,7 +62,7 @@ def compare(
 
     found = compare_runs(loaded(runs), env, risk or None, episodes, confidence, seed=seed)
     if as_json:
-        console.print_json(json.dumps(found.as_dict()))
+        show_json(found.as_dict())
         return
     console.print(
         f"{episodes:,} episodes, the same for all runs; larger is better; intervals at {percent(confidence)}."
@@ -113,7 +112,7 @@ def frontier(
     if plot is not None:
         plot_frontier(found, plot)
     if as_json:
-        console.print_json(json.dumps(found.as_dict()))
+        show_json(found.as_dict())
         return
     table = Table(title=f"From neutral to averse on {env} ({episodes:,} fresh episodes each)", title_justify="left")
     table.add_column("trained on", no_wrap=True)

@@ -1,13 +1,12 @@
 """The command that shows the theory: `bounds`."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.table import Table
 
-from riskgrad.cli.app import Discount, Environment, Horizon, Json, Options, Seed, app, console, env_options
+from riskgrad.cli.app import Discount, Environment, Horizon, Json, Options, Seed, app, console, env_options, show_json
 from riskgrad.errors import InputError
 
 
@@ -47,7 +46,7 @@ def bounds(
 
         plot_bounds(rows, plot)
     if as_json:
-        console.print_json(json.dumps([asdict(row) for row in rows]))
+        show_json([asdict(row) for row in rows])
         return
     name = "OffP-SF" if off_policy else "OnP-SF"
     table = Table(title=f"{name} on {env}, {risk}, N = {iterations}", show_lines=True)

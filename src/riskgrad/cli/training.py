@@ -1,6 +1,5 @@
 """The commands that train and evaluate: `demo`, `train`, `evaluate`."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,7 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from riskgrad.cli.app import Discount, Environment, Horizon, Json, Options, Seed, app, console, env_options
+from riskgrad.cli.app import Discount, Environment, Horizon, Json, Options, Seed, app, console, env_options, show_json
 from riskgrad.errors import InputError
 
 
@@ -93,7 +92,7 @@ def train(
         )
     if as_json:
         facts = {"settings": run.settings, "episodes": run.episodes_used, "held_out_risk": run.held_out_risk}
-        console.print_json(json.dumps({**facts, "finished": run.finished, "notes": list(run.notes)}))
+        show_json({**facts, "finished": run.finished, "notes": list(run.notes)})
         return
     console.print(f"{run!r}".strip("<>"), soft_wrap=True, markup=False)
     for note in run.notes:
@@ -111,6 +110,7 @@ def evaluate(
     risk: Annotated[list[str] | None, typer.Option(help="Measure to report; may be repeated.")] = None,
     episodes: Annotated[int, typer.Option(help="Fresh episodes.")] = 10_000,
     confidence: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
+    greedy: Annotated[bool, typer.Option("--greedy", help="Play the likeliest action instead of drawing it.")] = False,
     horizon: Horizon = None,
     discount: Discount = None,
     env_option: Options = None,
@@ -130,13 +130,14 @@ def evaluate(
         risk or None,
         episodes,
         confidence,
+        greedy=greedy,
         horizon=horizon,
         discount=discount,
         env_options=env_options(env_option),
         seed=seed,
     )
     if as_json:
-        console.print_json(json.dumps(table.as_dict()))
+        show_json(table.as_dict())
     else:
         console.print(str(table), soft_wrap=True, markup=False)
 
