@@ -59,6 +59,15 @@ class TestOffPolicyMeanVariance:
         safe = R.MeanVariance(1.0, estimator="unbiased").estimate(np.ones(m), weights)
         assert float(np.sum(masses * (safe - 1.0) ** 2)) <= (np.sqrt(2) + np.sqrt(8) * 2) ** 2 / m
 
+    @pytest.mark.parametrize(("m", "fails"), [(511, False), (512, True)])
+    def test_the_variance_alone_fails_from_512_episodes_on(self, m, fails):
+        """The same example as lambda grows: the squared error of the variance, 0 in truth, against 512/m."""
+        heavy = np.arange(1, m + 1)
+        masses = np.array([float(F(comb(m, k), 2**m)) for k in heavy])
+        weights = np.where(np.arange(m) < heavy[:, None], 2.0, 0.0)
+        spread = variance_of("paper")(np.ones(m), weights)
+        assert (float(np.sum(masses * spread**2)) > 512 / m) is fails
+
     def test_also_fails_away_from_the_corner(self):
         m, pi = 1000, 0.999
         masses, values, _ = two_point(0.5, m)
