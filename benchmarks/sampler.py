@@ -4,10 +4,10 @@
 
 Every figure is nanoseconds per step of a whole call, from parameters to returns [P, m], P = 64, on one thread. It is
 processor time, so that other work on the machine counts little, and the best of many rounds in which riskgrad and C
-take turns. In brackets after C: riskgrad's time over C's; after JAX and Gymnasium: their time over riskgrad's. "2
-threads" is wall time of one thread over that of two, and needs an idle machine. The C programs are built by
-gcc -O3 -march=native from `reference/`. JAX runs where it is installed, also in another environment:
-RISKGRAD_JAX_PYTHON=/path/to/python names its interpreter.
+take turns. In brackets after C: riskgrad's time over C's; after JAX and Gymnasium: their time over riskgrad's. The C
+programs are built by gcc -O3 -march=native from `reference/`. JAX runs where it is installed, also in another
+environment: RISKGRAD_JAX_PYTHON=/path/to/python names its interpreter. The table of threads is wall time and needs an
+idle machine.
 """
 
 import argparse
@@ -178,17 +178,12 @@ def row(name: str, source: TabularSource, thetas: np.ndarray, episodes: int, sec
         steps["alias"] = int(np.sum(calls["alias"]()[1]))
     best = best_in_turns(calls, seconds, time.thread_time)
     found = {key: spent / steps[key] * 1e9 for key, spent in best.items()}
-    if episodes >= 1000:
-        twin = TabularSource(source.mdp, threads=2)
-        calls = {"one": calls["riskgrad"], "two": lambda: twin.returns(policy, thetas, episodes, STREAM)}
-        walls = best_in_turns(calls, seconds, time.perf_counter)
-        found["speedup"] = walls["one"] / walls["two"]
     return found | jax_steps(source, thetas, episodes)
 
 
 def table(quick: bool) -> None:
     seconds = 0.5 if quick else 3.0
-    contestants = ["C, same algorithm", "C, alias", "2 threads", "JAX, mapped", "JAX, lockstep", "SyncVectorEnv"]
+    contestants = ["C, same algorithm", "C, alias", "JAX, mapped", "JAX, lockstep", "SyncVectorEnv"]
     columns = ["model", "policies", "m", "riskgrad", *contestants]
     print("| " + " | ".join(columns) + " |\n" + "|---" * len(columns) + "|")
     for name, (identifier, options) in MODELS.items():
@@ -200,8 +195,30 @@ def table(quick: bool) -> None:
             own = found["riskgrad"]
             cells = [name, "trained" if trained else "uniform", str(episodes), f"{own:.2f}"]
             cells += [f"{found[k]:.2f} ({own / found[k]:.2f})" if k in found else "-" for k in ("same", "alias")]
-            cells.append(f"{found['speedup']:.2f} x" if "speedup" in found else "-")
             cells += [f"{found[k]:.0f} ({found[k] / own:.0f} x)" if k in found else "-" for k in PEERS]
+            print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def threads(quick: bool) -> None:
+    """Say how much faster two threads are than one, by the length of a call: medians of calls that take turns."""
+    print(
+        "\n| model | m | one thread, ms | two threads, ms | speed-up | processor time, two over one |\n"
+        + "|---" * 6
+        + "|"
+    )
+    for name, (identifier, options) in MODELS.items():
+        mdp = from_gymnasium(identifier, horizon=200, discount=1.0, **options)
+        policy, thetas = TabularGibbs(mdp.n_states, mdp.n_actions), thetas_of(mdp, trained=False)
+        sources = [TabularSource(mdp, threads=count) for count in (1, 2)]
+        for episodes, rounds in ((1000, 60), (10_000, 12), (50_000, 4)):
+            spent = np.empty((rounds if quick else 4 * rounds, 2, 2))
+            for turn, (index, source) in itertools.product(range(len(spent)), enumerate(sources)):
+                wall, processor = time.perf_counter(), time.process_time()
+                source.returns(policy, thetas, episodes, STREAM)
+                spent[turn, index] = time.perf_counter() - wall, time.process_time() - processor
+            (wall_one, cpu_one), (wall_two, cpu_two) = np.median(spent, axis=0)
+            cells = [name, f"{episodes:,}", f"{1e3 * wall_one:.1f}", f"{1e3 * wall_two:.1f}"]
+            cells += [f"{wall_one / wall_two:.2f}", f"{cpu_two / cpu_one:.2f}"]
             print("| " + " | ".join(cells) + " |", flush=True)
 
 
@@ -229,5 +246,7 @@ def started() -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Time per step of the sampler against its peers.")
     parser.add_argument("--quick", action="store_true", help="less time per row")
-    table(parser.parse_args().quick)
+    quick = parser.parse_args().quick
+    table(quick)
+    threads(quick)
     started()
