@@ -135,3 +135,10 @@ def test_greedy_plays_the_mode_of_the_policy():
     assert greedy == pytest.approx(exact, abs=0.7)  # 5 standard errors: false alarm 6e-7
     assert drawn == pytest.approx(rg.exact.value(mdp, policy, theta, rg.risk.Mean()), abs=0.7)
     assert greedy > drawn + 1.0
+
+
+@pytest.mark.parametrize("bad", [3, None, (1, 2), "run"])
+def test_what_is_no_run_is_named(bad):
+    with pytest.raises(InputError) as caught:
+        rg.evaluate(bad, MODEL)
+    assert str(caught.value) == f"run must be a run or a pair (policy, theta), got {bad!r}"

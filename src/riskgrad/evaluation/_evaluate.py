@@ -111,7 +111,7 @@ def _acting(run: Any) -> tuple[Policy, FloatArray, dict[str, Any]]:
     held: Sequence[Any] = (getattr(run, "policy", None), getattr(run, "theta", ()))
     pair: Sequence[Any] = cast("Sequence[Any]", run) if isinstance(run, tuple) else held
     if len(pair) != 2 or not isinstance(pair[0], Policy):
-        raise InputError("run", "be a run or a pair (policy, theta)", pair)
+        raise InputError("run", "be a run or a pair (policy, theta)", cast("object", run))
     return pair[0], checked_theta(pair[1], pair[0].dim), settings
 
 
