@@ -71,3 +71,20 @@ def test_refuses_in_one_line(env, options, message):
 def test_a_misspelt_model_gets_the_nearest_name():
     with pytest.raises(InputError, match="did you mean 'two-roads'"):
         resolve_source("two-roadz")
+
+
+def test_an_id_may_name_the_module_that_registers_it(tmp_path, monkeypatch):
+    """As `gymnasium.make` reads it: the module is imported first, so that a shell can name others' environments."""
+    (tmp_path / "others_envs.py").write_text(
+        "import gymnasium\n"
+        "gymnasium.register(id='Others-v0', entry_point='gymnasium.envs.classic_control:PendulumEnv')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    try:
+        source = resolve_source("others_envs:Others-v0", horizon=7)
+        assert (source.name, source.horizon) == ("Others-v0", 7)
+    finally:
+        gymnasium.registry.pop("Others-v0", None)
+    for name, said in (("others_envs:None-v0", "None"), ("no_such_module:Others-v0", "No module named")):
+        with pytest.raises(InputError, match=said):
+            resolve_source(name, horizon=7)

@@ -5,6 +5,7 @@ return is, and we apply it ourselves: the wrappers that `gymnasium.make` puts ar
 step of a small one. They are taken off from the outside until something of the user's is met, which stays.
 """
 
+import importlib
 import pickle
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -41,7 +42,7 @@ class Recipe:
             raise InputError("env_options", "come with an id, a class or a factory, not an environment", sorted(given))
         if isinstance(env, str):
             try:
-                return cls(gymnasium.spec(env), given)
+                return cls(_specification(env), given)
             except (gymnasium.error.Error, ImportError) as error:
                 rule = "be an environment that gymnasium.make can build"
                 raise InputError("env", rule, env, str(error)) from error
@@ -120,6 +121,14 @@ def time_limit(env: Env) -> int | None:
     if limits:
         return min(limits)
     return env.spec.max_episode_steps if env.spec is not None else None
+
+
+def _specification(name: str) -> EnvSpec:
+    """Look up an id; one of the form "module:id" imports the module first, which is to register it."""
+    module, _, inner = name.rpartition(":")
+    if module:
+        importlib.import_module(module)
+    return gymnasium.spec(inner)
 
 
 def _is_env(made: object) -> bool:
