@@ -7,6 +7,7 @@ import pytest
 
 from riskgrad.errors import InputError
 from riskgrad.policy import MLP, Gaussian
+from riskgrad.testing import check_policy
 
 torch = pytest.importorskip("torch")
 
@@ -24,6 +25,11 @@ def as_mlp(vector, outputs):
     """torch keeps weights [out, in]; ours are [in, out]."""
     w1, b1, w2, b2, rest = np.split(vector, np.cumsum([15, 5, 5 * outputs, outputs]))
     return np.concatenate([w1.reshape(5, 3).T.ravel(), b1, w2.reshape(outputs, 5).T.ravel(), b2, rest])
+
+
+@pytest.mark.parametrize("bounds", [{}, {"low": [-1.0, 0.0], "high": [1.0, 2.0]}])
+def test_contract(bounds):
+    check_policy(TorchModule(network(2), 3, **bounds), SEEN)
 
 
 @pytest.mark.parametrize("continuous", [False, True])

@@ -51,18 +51,21 @@ def policies(as_json: Json = False) -> None:
 
 @app.command()
 def envs(as_json: Json = False) -> None:
-    """List the shipped models in which risk matters.
+    """List the shipped models and compiled environments; any other Gymnasium id is played as it is.
 
     Example: riskgrad envs
     """
+    from riskgrad.envs.twins import TWINS  # noqa: PLC0415
     from riskgrad.mdp.models import MODELS  # noqa: PLC0415
 
-    rows = [(name, (build.__doc__ or "").strip().splitlines()[0]) for name, build in sorted(MODELS.items())]
+    shipped = [(name, "finite model", build) for name, build in sorted(MODELS.items())]
+    shipped += [(name, "compiled", build) for name, build in sorted(TWINS.items())]
+    rows = [(name, kind, (build.__doc__ or "").strip().splitlines()[0]) for name, kind, build in shipped]
     if as_json:
-        show_json([{"name": name, "about": about} for name, about in rows])
+        show_json([{"name": name, "kind": kind, "about": about} for name, kind, about in rows])
         return
-    table = Table(title="Shipped finite models; any Gymnasium id works too")
-    for column in ("name", "about"):
+    table = Table(title="Shipped environments; any Gymnasium id works too")
+    for column in ("name", "kind", "about"):
         table.add_column(column)
     for row in rows:
         table.add_row(*row)
