@@ -52,7 +52,8 @@ def test_bounds_prints_and_draws(tmp_path):
 
 
 def test_envs_lists_every_model():
-    assert {row["name"] for row in json.loads(riskgrad("envs", "--json").stdout)} >= {"two-roads", "riskgrad/GuardedMaze-v0"}
+    names = {row["name"] for row in json.loads(riskgrad("envs", "--json").stdout)}
+    assert names >= {"two-roads", "inventory", "CartPole-v1", "riskgrad/GuardedMaze-v0"}
 
 
 def test_risks_as_json():
