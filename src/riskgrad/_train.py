@@ -7,23 +7,29 @@ from a milder one and adds an entropy bonus that fades (see `riskgrad.algorithms
 `schedule="paper"` there is no path, no bonus and one step per batch.
 """
 
+import contextlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import Any, Final, Literal, Unpack
 
 from numpy.typing import ArrayLike
 
 from riskgrad.algorithms import PRACTICAL, offp_sf, onp_sf, score_ascent
 from riskgrad.algorithms.loop import Keeping
+from riskgrad.algorithms.observing import first_cost
 from riskgrad.algorithms.path import RiskPath, SquarePath
 from riskgrad.algorithms.problem import held_out_size, looks, whole
 from riskgrad.algorithms.schedule import ScheduleName, default_numbers
 from riskgrad.ascent import Ascent
+from riskgrad.backend import Processes
 from riskgrad.episodes._named_policy import named_policy
+from riskgrad.episodes.base import Source
+from riskgrad.episodes.gymnasium import GymnasiumSource
 from riskgrad.episodes.resolve import Environment, resolve_source
 from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.policy import Policy
 from riskgrad.policy.base import WithoutDensity
+from riskgrad.policy.normalise import bare
 from riskgrad.risk import RiskMeasure, parse
 from riskgrad.run import Run
 from riskgrad.run.recipes import describe
@@ -43,6 +49,8 @@ def train(
     discount: float | None = None,
     env_options: Mapping[str, Any] | None = None,
     threads: int | None = None,
+    processes: int | None = None,
+    normalise: bool = False,
     schedule: ScheduleName = "practical",
     step_size: float | Ascent | None = None,
     smoothing: float | None = None,
@@ -69,7 +77,13 @@ def train(
         horizon: largest number of steps of an episode, for a Gymnasium environment; by default its own limit.
         discount: gamma in (0, 1], for a Gymnasium environment; 1 by default.
         env_options: options for `gymnasium.make`, the class or the factory.
-        threads: for sampling a finite model; the result does not depend on it.
+        threads: for a finite model or a compiled environment; the result does not depend on it.
+        processes: how many processes play a Gymnasium environment; they are ended with the training, and the result
+            does not depend on their number. By default this process alone. For another engine than processes of this
+            machine give `env` as a source, `GymnasiumSource(env, backend=...)`.
+        normalise: whether the policy sees observations less their mean, over their spread, from statistics of what was
+            seen in the first half of the run; see `riskgrad.algorithms.observing`. For observations whose coordinates
+            differ much in scale.
         schedule: "practical", or "paper" for the schedule of the main theorem.
         step_size: a number is a constant step; or an ascent, such as `Adam(0.1)`.
         smoothing: mu in (0, 1], of the two SF algorithms.
@@ -88,29 +102,53 @@ def train(
         the run: the policy, its parameters, the history and the exact cost in episodes.
     """
     measure = parse(risk)
-    source = resolve_source(env, horizon, discount, env_options=env_options, threads=threads)
-    trained = policy if isinstance(policy, Policy) else named_policy(source, policy)
-    name = _algorithm(algorithm, measure, trained)
-    plain = schedule == "paper"
-    options: dict[str, Any] = {"step_size": step_size, "episodes": episodes, "schedule": schedule, "held_out": held_out}
-    bonus = 0.0 if plain or isinstance(trained, WithoutDensity) else PRACTICAL.entropy
-    options["entropy"] = bonus if entropy is None else entropy
-    options["risk_path"] = _path(measure, plain) if risk_path == "auto" else risk_path
-    options |= _own(name, plain, smoothing=smoothing, directions=directions, steps_per_batch=steps_per_batch)
-    options["iterations"] = _iterations(name, trained, options, iterations, max_episodes)
-    keeping["about"] = {
-        "env": describe(env),
-        "horizon": horizon,
-        "discount": discount,
-        "env_options": None if env_options is None else dict(env_options),
-        **keeping.get("about", {}),
-    }
-    return ALGORITHMS[name](source, trained, measure, seed=seed, theta=theta, **options, **keeping)
+    with _played(env, horizon, discount, env_options, threads, processes) as source:
+        trained = policy if isinstance(policy, Policy) else named_policy(source, policy)
+        name = _algorithm(algorithm, measure, trained)
+        plain = schedule == "paper"
+        options: dict[str, Any] = {"step_size": step_size, "episodes": episodes, "schedule": schedule}
+        options |= {"held_out": held_out, "normalise": normalise}
+        bonus = 0.0 if plain or isinstance(bare(trained), WithoutDensity) else PRACTICAL.entropy
+        options["entropy"] = bonus if entropy is None else entropy
+        options["risk_path"] = _path(measure, plain) if risk_path == "auto" else risk_path
+        options |= _own(name, plain, smoothing=smoothing, directions=directions, steps_per_batch=steps_per_batch)
+        options["iterations"] = _iterations(name, trained, options, iterations, max_episodes)
+        keeping["about"] = {
+            "env": describe(env),
+            "horizon": horizon,
+            "discount": discount,
+            "env_options": None if env_options is None else dict(env_options),
+            **keeping.get("about", {}),
+        }
+        return ALGORITHMS[name](source, trained, measure, seed=seed, theta=theta, **options, **keeping)
+
+
+@contextlib.contextmanager
+def _played(
+    env: Environment,
+    horizon: int | None,
+    discount: float | None,
+    env_options: Mapping[str, Any] | None,
+    threads: int | None,
+    processes: int | None,
+) -> Generator[Source]:
+    """Give the source of episodes, and end its processes afterwards."""
+    if processes is None:
+        yield resolve_source(env, horizon, discount, env_options=env_options, threads=threads)
+        return
+    with Processes(whole("processes", processes)) as backend:
+        source = resolve_source(env, horizon, discount, env_options=env_options, threads=threads, backend=backend)
+        if not isinstance(source, GymnasiumSource):
+            rule = "be left out for a finite model or a compiled environment, which run on threads"
+            raise InputError("processes", rule, processes, "give threads= instead")
+        if source.backend is not backend:
+            raise InputError("processes", "be left out for a source, which has a backend of its own", processes)
+        yield source
 
 
 def _algorithm(name: str, risk: RiskMeasure, policy: Policy) -> str:
     plain = str(name).lower().replace("-", "_")
-    if plain == "auto" and isinstance(policy, WithoutDensity):
+    if plain == "auto" and isinstance(bare(policy), WithoutDensity):
         return "onp_sf"
     if plain == "auto":
         return "offp_sf" if type(risk).influence is RiskMeasure.influence else "score"
@@ -152,7 +190,8 @@ def _iterations(
         cost = 2 * (options["directions"] or default.directions) * m + (m if options["entropy"] > 0.0 else 0)
 
     def total(count: int) -> int:
-        return count * cost + (len(looks(count)) + 1) * held_out_size(options["held_out"], count, cost)
+        first = first_cost(options["normalise"], policy)
+        return first + count * cost + (len(looks(count)) + 1) * held_out_size(options["held_out"], count, cost)
 
     count = budget // cost
     while count >= 1 and total(count) > budget:

@@ -36,6 +36,7 @@ class Purpose(IntEnum):
     RESERVOIR = 6
     INITIAL = 7
     EXAMPLE = 8
+    OBSERVING = 9
 
 
 @dataclass(frozen=True, slots=True)

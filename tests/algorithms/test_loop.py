@@ -21,20 +21,21 @@ ASCENT = Adam(0.2)
 def course(iterations=12, seed=3, judge=True, looks=(0, 4, 8), notes=()):
     """Climb a noisy hill; the judge knows the hill without noise."""
 
-    def iterate(k, theta, memory):
+    def iterate(k, policy, theta, memory):
         noise = Stream(seed, Purpose.TRAINING, k).generator().normal(size=2)
         moved, remembered = ASCENT.step(theta, TARGET - theta + 0.5 * noise, memory)
-        return Iteration(moved, remembered, {"risk": float(theta[0]), "ess": float("nan"), "events": []}, 10)
+        return Iteration(policy, moved, remembered, {"risk": float(theta[0]), "ess": float("nan"), "events": []}, 10)
 
     return Course(
         iterate=iterate,
-        judge=Judge(lambda theta: -float(np.sum((theta - TARGET) ** 2)), 7, 5) if judge else None,
+        judge=Judge(lambda _, theta: -float(np.sum((theta - TARGET) ** 2)), 7, 5) if judge else None,
         looks=frozenset(looks),
         theta=np.zeros(2),
         memory=ASCENT.start(2),
         iterations=iterations,
         seed=seed,
         policy=TabularGibbs(1, 2),
+        begin=lambda: (TabularGibbs(1, 2), 0),
         settings={
             "iterations": iterations,
             "seed": seed,

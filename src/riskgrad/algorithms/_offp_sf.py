@@ -48,6 +48,7 @@ def offp_sf(
     orthogonal: bool | None = None,
     risk_path: RiskPath | None = None,
     entropy: float = 0.0,
+    normalise: bool = False,
     seed: int = 0,
     theta: ArrayLike | None = None,
     held_out: int | None = None,
@@ -74,6 +75,8 @@ def offp_sf(
         risk_path: the part of the run over which the measure goes from the mean to the named one; None for no path.
             A `SquarePath` starts from the worse of two episodes instead.
         entropy: a bonus, in standard deviations of the return, falling to 0.
+        normalise: whether the policy sees observations less their mean, over their spread, from statistics of what was
+            seen in the first half of the run; see `riskgrad.algorithms.observing`.
         seed: the run's seed.
         theta: theta_0 [d]; by default what the policy starts from, mostly zeros.
         held_out: episodes of each look at an iterate; None for a tenth of the training, 0 takes the last iterate.
@@ -82,7 +85,16 @@ def offp_sf(
     Returns:
         the run.
     """
-    problem = stated(policy, risk, iterations, seed=seed, theta=theta, risk_path=risk_path, entropy=entropy)
+    problem = stated(
+        policy,
+        risk,
+        iterations,
+        seed=seed,
+        theta=theta,
+        risk_path=risk_path,
+        entropy=entropy,
+        normalise=normalise,
+    )
     numbers = settled(
         problem,
         schedule,
@@ -104,7 +116,7 @@ def offp_sf(
         v = sphere(problem.stream(Purpose.DIRECTIONS, point.k).generator(point.step), n, policy.dim, numbers.orthogonal)
 
         def logs_at(mu: float) -> FloatArray:
-            return log_ratios(policy, np.concatenate([point.theta + mu * v, point.theta - mu * v]), point.batch)
+            return log_ratios(point.policy, np.concatenate([point.theta + mu * v, point.theta - mu * v]), point.batch)
 
         mu, logs, smallest, event = near_enough(logs_at, numbers.smoothing, floor * point.size)
         if event is not None:

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from riskgrad.algorithms.loop import Course, Iteration, Keeping, follow
-from riskgrad.algorithms.noise import batch_error
+from riskgrad.algorithms.noise import batch_error, estimate_errors
+from riskgrad.algorithms.observing import begun, observed
 from riskgrad.algorithms.path import RiskPath
 from riskgrad.algorithms.problem import held_out_size, judge_by_source, looks, source_text, stated
 from riskgrad.algorithms.schedule import ScheduleName, settled
@@ -43,6 +44,7 @@ def onp_sf(
     common_random_numbers: bool = True,
     risk_path: RiskPath | None = None,
     entropy: float = 0.0,
+    normalise: bool = False,
     seed: int = 0,
     theta: ArrayLike | None = None,
     held_out: int | None = None,
@@ -65,6 +67,8 @@ def onp_sf(
         risk_path: the part of the run over which the measure goes from the mean to the named one; None for no path.
             A `SquarePath` starts from the worse of two episodes instead.
         entropy: a bonus, in standard deviations of the return, falling to 0; costs m more episodes per iteration.
+        normalise: whether the policy sees observations less their mean, over their spread, from statistics of what was
+            seen in the first half of the run; see `riskgrad.algorithms.observing`.
         seed: the run's seed.
         theta: theta_0 [d]; by default what the policy starts from, mostly zeros.
         held_out: episodes of each look at an iterate; None for a tenth of the training, 0 takes the last iterate.
@@ -73,7 +77,16 @@ def onp_sf(
     Returns:
         the run.
     """
-    problem = stated(policy, risk, iterations, seed=seed, theta=theta, risk_path=risk_path, entropy=entropy)
+    problem = stated(
+        policy,
+        risk,
+        iterations,
+        seed=seed,
+        theta=theta,
+        risk_path=risk_path,
+        entropy=entropy,
+        normalise=normalise,
+    )
     numbers = settled(
         problem,
         schedule,
@@ -87,32 +100,31 @@ def onp_sf(
     n, m, mu = numbers.directions, numbers.episodes, numbers.smoothing
     pairs = np.concatenate([np.arange(n), np.arange(n) + (0 if common_random_numbers else n)])
 
-    def iterate(k: int, theta: FloatArray, memory: Memory) -> Iteration:
+    begin = begun(problem, source, on_policy=True)
+
+    def iterate(k: int, policy: Policy, theta: FloatArray, memory: Memory) -> Iteration:
         rho = problem.measure(k)
         v = sphere(problem.stream(Purpose.DIRECTIONS, k).generator(), n, policy.dim, numbers.orthogonal)
-        returns = np.empty((2 * n, m))
-
-        def estimates(thetas: FloatArray) -> FloatArray:
-            returns[:] = source.returns(policy, thetas, m, problem.stream(Purpose.TRAINING, k), pairs).values
-            return rho.estimate(returns)
-
-        gradient = smoothed(estimates, theta, v, mu)
+        thetas, stream = np.concatenate([theta + mu * v, theta - mu * v]), problem.stream(Purpose.TRAINING, k)
+        returns, following = observed(source, policy, thetas, m, stream, pairs, problem.moves(k))
+        gradient = smoothed(lambda _: rho.estimate(returns), theta, v, mu)
         uphill, extra = gradient.vector, 0
         if problem.entropy > 0.0:
-            batch, extra = source.record(policy, theta, m, problem.stream(Purpose.TRAINING, k)), m
-            uphill = uphill + problem.bonus(k, theta, batch)
+            batch, extra = source.record(policy, theta, m, stream), m
+            uphill = uphill + problem.bonus(k, policy, theta, batch)
         moved, remembered = numbers.ascent.step(theta, uphill, memory)
         error = gradient.standard_error
         line: dict[str, Any] = {
             "risk": float(np.mean(problem.risk.estimate(returns))),
             "mean": float(np.mean(returns)),
+            **estimate_errors(problem.risk, returns),
             "path": problem.path_weight(k),
             "gradient_norm": gradient.norm,
             "gradient_error": batch_error(rho, returns, None, v, mu) if np.isnan(error) else error,
             "ess": None,
             "events": [],
         }
-        return Iteration(moved, remembered, line, 2 * n * m + extra)
+        return Iteration(following, moved, remembered, line, 2 * n * m + extra, returns)
 
     per_iteration = 2 * n * m + (m if problem.entropy > 0.0 else 0)
     judged = held_out_size(held_out, iterations, per_iteration)
@@ -132,6 +144,7 @@ def onp_sf(
         iterations=iterations,
         seed=seed,
         policy=policy,
+        begin=begin,
         settings=settings,
         notes=problem.notes(),
     )

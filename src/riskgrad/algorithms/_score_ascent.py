@@ -38,6 +38,7 @@ def score_ascent(
     schedule: ScheduleName = "practical",
     risk_path: RiskPath | None = None,
     entropy: float = 0.0,
+    normalise: bool = False,
     seed: int = 0,
     theta: ArrayLike | None = None,
     held_out: int | None = None,
@@ -60,6 +61,8 @@ def score_ascent(
         risk_path: the part of the run over which the measure goes from the mean to the named one; None for no path.
             A `SquarePath` starts from the worse of two episodes instead.
         entropy: a bonus, in standard deviations of the return, falling to 0.
+        normalise: whether the policy sees observations less their mean, over their spread, from statistics of what was
+            seen in the first half of the run; see `riskgrad.algorithms.observing`.
         seed: the run's seed.
         theta: theta_0 [d]; by default what the policy starts from, mostly zeros.
         held_out: episodes of each look at an iterate; None for a tenth of the training, 0 takes the last iterate.
@@ -68,7 +71,16 @@ def score_ascent(
     Returns:
         the run.
     """
-    problem = stated(policy, risk, iterations, seed=seed, theta=theta, risk_path=risk_path, entropy=entropy)
+    problem = stated(
+        policy,
+        risk,
+        iterations,
+        seed=seed,
+        theta=theta,
+        risk_path=risk_path,
+        entropy=entropy,
+        normalise=normalise,
+    )
     numbers = settled(problem, schedule, off_policy=True, step_size=step_size, episodes=episodes)
     steps, m = whole("steps_per_batch", steps_per_batch), whole("episodes", numbers.episodes, 2)
     floor = checked_floor(ess_floor, schedule, fresh=behaviour == "current" and not reuse_batch)
@@ -77,7 +89,7 @@ def score_ascent(
 
     def gradient_at(point: Point) -> tuple[Gradient, float]:
         first = point.step == 0
-        return score(point.rho, policy, point.theta, point.batch, point.weights, with_error=first), point.size
+        return score(point.rho, point.policy, point.theta, point.batch, point.weights, with_error=first), point.size
 
     settings = {
         **problem.settings("score"),

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 
 from riskgrad.algorithms.guards import ratios, worth
 from riskgrad.algorithms.loop import Judge
+from riskgrad.algorithms.observing import Begin, begun, begun_with_log
 from riskgrad.algorithms.problem import Problem, judge_by_source
 from riskgrad.episodes.base import Source
 from riskgrad.episodes.logged import LoggedEpisodes
@@ -43,17 +44,19 @@ class Acting:
     """Where batches come from, and how iterates are judged.
 
     Attributes:
-        batch: (k, theta_k) -> the batch and how many episodes were sampled for it.
+        batch: (k, policy_k, theta_k) -> the batch and how many episodes were sampled for it.
+        begin: gives the policy that acts by theta_0, and how many episodes it took to find its statistics.
         judge: how iterates are compared.
-        per_iteration: episodes sampled by an iteration after the first.
+        renewed: whether each iteration has a batch of its own.
         on_current: whether the current policy acts, so that ratios begin at 1.
         text: who acts, in words.
         notes: what a reader must know.
     """
 
-    batch: Callable[[int, FloatArray], tuple[Episodes, int]]
+    batch: Callable[[int, Policy, FloatArray], tuple[Episodes, int]]
+    begin: Begin
     judge: Judge | None
-    per_iteration: int
+    renewed: bool
     on_current: bool
     text: str
     notes: tuple[str, ...] = ()
@@ -79,25 +82,33 @@ def acting(
     return _other(problem, source, policy, theta, reuse_batch, episodes, held_out, floor)
 
 
-def _given(problem: Problem, behaviour: Behaviour) -> tuple[Policy, FloatArray]:
+def _given(problem: Problem, behaviour: Behaviour) -> tuple[Policy | None, FloatArray]:
+    """Give who acts; no policy for the one that is trained, which acts by theta_0."""
     if isinstance(behaviour, str) and behaviour == "current":
-        return problem.policy, problem.theta
+        return None, problem.theta
     if isinstance(behaviour, tuple) and len(behaviour) == 2 and isinstance(behaviour[0], Policy):
         return behaviour[0], checked_theta(behaviour[1], behaviour[0].dim)
     raise InputError("behaviour", 'be "current", a pair (policy, theta), or logged episodes', behaviour)
 
 
 def _current(problem: Problem, source: Source, episodes: int, held_out: int) -> Acting:
-    def batch(k: int, theta: FloatArray) -> tuple[Episodes, int]:
-        return source.record(problem.policy, theta, episodes, problem.stream(Purpose.TRAINING, k)), episodes
+    def batch(k: int, policy: Policy, theta: FloatArray) -> tuple[Episodes, int]:
+        return source.record(policy, theta, episodes, problem.stream(Purpose.TRAINING, k)), episodes
 
-    return Acting(batch, judge_by_source(problem, source, held_out), episodes, on_current=True, text="current")
+    return Acting(
+        batch=batch,
+        begin=begun(problem, source),
+        judge=judge_by_source(problem, source, held_out),
+        renewed=True,
+        on_current=True,
+        text="current",
+    )
 
 
 def _other(
     problem: Problem,
     source: Source,
-    policy: Policy,
+    given: Policy | None,
     theta: FloatArray,
     reuse_batch: bool,
     episodes: int,
@@ -106,20 +117,27 @@ def _other(
 ) -> Acting:
     kept: dict[int, Episodes] = {}
 
-    def batch(k: int, _: FloatArray) -> tuple[Episodes, int]:
+    def batch(k: int, policy: Policy, _: FloatArray) -> tuple[Episodes, int]:
         if not reuse_batch:
-            return source.record(policy, theta, episodes, problem.stream(Purpose.TRAINING, k)), episodes
+            return source.record(given or policy, theta, episodes, problem.stream(Purpose.TRAINING, k)), episodes
         # the batch is a function of its key: a run that goes on draws it again, and it is counted once
         if 0 not in kept:
-            kept[0] = source.record(policy, theta, episodes, problem.stream(Purpose.TRAINING))
+            kept[0] = source.record(given or policy, theta, episodes, problem.stream(Purpose.TRAINING))
         return kept[0], episodes if k == 0 else 0
 
-    def apart() -> Episodes:
-        return source.record(policy, theta, held_out, problem.stream(Purpose.HELD_OUT))
+    def apart(policy: Policy) -> Episodes:
+        return source.record(given or policy, theta, held_out, problem.stream(Purpose.HELD_OUT))
 
     judge = judge_by_weights(problem, apart, held_out, floor) if held_out else None
-    notes = (OUTSIDE,) if reuse_batch else ()
-    return Acting(batch, judge, 0 if reuse_batch else episodes, on_current=False, text=describe(policy), notes=notes)
+    return Acting(
+        batch=batch,
+        begin=begun(problem, source),
+        judge=judge,
+        renewed=not reuse_batch,
+        on_current=False,
+        text=describe(given or problem.policy),
+        notes=(OUTSIDE,) if reuse_batch else (),
+    )
 
 
 def _logged(problem: Problem, log: Episodes, held_out: int, floor: float) -> Acting:
@@ -128,24 +146,32 @@ def _logged(problem: Problem, log: Episodes, held_out: int, floor: float) -> Act
         raise InputError("behaviour", f"hold at least {2 * HELD_OUT_EVERY} logged episodes", m)
     apart = np.arange(m) % HELD_OUT_EVERY == HELD_OUT_EVERY - 1
     train = log if held_out == 0 else taken(log, np.flatnonzero(~apart))
-    judge = None if held_out == 0 else judge_by_weights(problem, lambda: taken(log, np.flatnonzero(apart)), 0, floor)
+    judge = None if held_out == 0 else judge_by_weights(problem, lambda _: taken(log, np.flatnonzero(apart)), 0, floor)
 
-    def batch(k: int, theta: FloatArray) -> tuple[Episodes, int]:
-        del k, theta
+    def batch(k: int, policy: Policy, theta: FloatArray) -> tuple[Episodes, int]:
+        del k, policy, theta
         return train, 0
 
     notes = (OUTSIDE, "no episode was sampled; episodes_used counts sampled ones only")
-    return Acting(batch, judge, 0, on_current=False, text=f"{m} logged episodes", notes=notes)
+    return Acting(
+        batch=batch,
+        begin=begun_with_log(problem, train),
+        judge=judge,
+        renewed=False,
+        on_current=False,
+        text=f"{m} logged episodes",
+        notes=notes,
+    )
 
 
-def judge_by_weights(problem: Problem, draw: Callable[[], Episodes], cost: int, floor: float) -> Judge:
+def judge_by_weights(problem: Problem, draw: Callable[[Policy], Episodes], cost: int, floor: float) -> Judge:
     """Judge iterates by reweighting one held-out batch of the policy that acts, drawn when first needed."""
     drawn: list[Episodes] = []
 
-    def value(theta: FloatArray) -> float:
+    def value(policy: Policy, theta: FloatArray) -> float:
         if not drawn:
-            drawn.append(draw())
-        logs = log_ratios(problem.policy, theta[np.newaxis], drawn[0])
+            drawn.append(draw(policy))
+        logs = log_ratios(policy, theta[np.newaxis], drawn[0])
         if worth(logs)[0] < floor * len(drawn[0].values):
             return float("nan")
         return float(problem.risk.estimate(drawn[0].values, ratios(logs)[0]))

@@ -1,7 +1,9 @@
 """What every algorithm shares around its iteration: the record, checkpoints, held-out looks, theta_R, polite stopping.
 
-An algorithm is a function from (k, theta_k, memory) to the next theta and memory. Everything it draws is keyed by the
-seed and k, so the loop can stop after any iteration and go on later, to the bit.
+An algorithm is a function from (k, policy_k, theta_k, memory) to the next ones. Everything it draws is keyed by the
+seed and k, so the loop can stop after any iteration and go on later, to the bit. The policy stays the same, unless
+observations are normalised: then its statistics move (see `observing`), and a theta means something only with those
+that were in force at it. They are kept with each theta that is kept.
 
 - theta_R of the paper (R uniform on theta_0 .. theta_{N-1}) is kept by a reservoir of one: theta_k replaces it with
   probability 1 / (k + 1), so that an interrupted run has one as well.
@@ -13,10 +15,10 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
@@ -25,15 +27,15 @@ from riskgrad.errors import InputError
 from riskgrad.policy import Policy
 from riskgrad.random import Purpose, Stream
 from riskgrad.run import Run
+from riskgrad.run.callbacks import Callback, tell
 from riskgrad.run.record import Line, plain
-from riskgrad.run.result import from_facts
+from riskgrad.run.result import THETAS, acting, from_facts, statistics_of, thetas_with_statistics
 from riskgrad.run.signals import StopRequest
 from riskgrad.run.store import Store, opened
+from riskgrad.run.versions import changed, versions
 from riskgrad.types import FloatArray
 
 CHECKPOINT_SECONDS = 5.0
-
-Callback = Callable[[Line, FloatArray], bool | None]
 
 
 class Keeping(TypedDict, total=False):
@@ -42,14 +44,15 @@ class Keeping(TypedDict, total=False):
     Attributes:
         folder: keep the record and checkpoints of a new run there.
         resume: the same, but go on with the run that the folder holds, if it does.
-        callback: called after each iteration with its line and the new theta; stops the run by returning True.
+        callback: called after each iteration with its line and the new theta; stops the run by returning True. Or
+            several of them; see `riskgrad.run.callbacks`.
         checkpoint_seconds: least time between two checkpoints; 0 makes one after every iteration.
         about: more to keep with the settings, by name; what JSON can hold.
     """
 
     folder: str | Path | None
     resume: str | Path | None
-    callback: Callback | None
+    callback: Callback | Sequence[Callback] | None
     checkpoint_seconds: float
     about: Mapping[str, Any]
 
@@ -59,16 +62,20 @@ class Iteration:
     """What one iteration gives.
 
     Attributes:
+        policy: what acts by theta_{k+1}.
         theta: theta_{k+1} [d].
         memory: what the ascent remembers.
         line: what to record: risk, mean, gradient_norm, gradient_error, ess, events.
         episodes: how many episodes were sampled.
+        returns: of the episodes behind it, as they were played, for callbacks; None where there are none.
     """
 
+    policy: Policy
     theta: FloatArray
     memory: Memory
     line: Mapping[str, Any]
     episodes: int
+    returns: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -76,12 +83,13 @@ class Judge:
     """How iterates are compared, by episodes that no step has used.
 
     Attributes:
-        value: theta [d] -> estimate of the risk; not finite where the episodes cannot tell, and then not chosen.
+        value: (policy, theta [d]) -> estimate of the risk; not finite where the episodes cannot tell, and then not
+            chosen.
         first: episodes sampled by the first look.
         later: episodes sampled by each later look.
     """
 
-    value: Callable[[FloatArray], float]
+    value: Callable[[Policy, FloatArray], float]
     first: int
     later: int
 
@@ -91,19 +99,20 @@ class Course:
     """A whole run of an algorithm, before it begins.
 
     Attributes:
-        iterate: (k, theta_k, memory) -> what follows.
+        iterate: (k, policy_k, theta_k, memory) -> what follows.
         judge: how iterates are compared; None takes the last one.
         looks: the iterations k at which theta_k is judged.
         theta: theta_0 [d].
         memory: what the ascent remembers at the beginning.
         iterations: N.
         seed: the run's seed.
-        policy: what theta is for.
+        policy: what theta is for, as it was given.
+        begin: gives the policy that acts by theta_0, and how many episodes it took to find its statistics.
         settings: everything above by name, as JSON can hold it.
         notes: what a reader of the result must know.
     """
 
-    iterate: Callable[[int, FloatArray, Memory], Iteration]
+    iterate: Callable[[int, Policy, FloatArray, Memory], Iteration]
     judge: Judge | None
     looks: frozenset[int]
     theta: FloatArray
@@ -111,29 +120,39 @@ class Course:
     iterations: int
     seed: int
     policy: Policy
+    begin: Callable[[], tuple[Policy, int]]
     settings: dict[str, Any]
     notes: tuple[str, ...]
+
+
+class Iterate(NamedTuple):
+    """Parameters with the policy that they are for."""
+
+    policy: Policy
+    theta: FloatArray
 
 
 @dataclass
 class _State:
     """Where a run is; what a checkpoint holds."""
 
-    theta: FloatArray
+    now: Iterate
     memory: Memory
-    random_theta: FloatArray
-    best_theta: FloatArray
+    random: Iterate
+    best: Iterate
     best_value: float | None = None
     iteration: int = 0
     episodes: int = 0
     held_out_episodes: int = 0
     finished: bool = False
     notes: list[str] = field(default_factory=list[str])
+    versions: dict[str, str] = field(default_factory=versions)
     history: list[Line] = field(default_factory=list[Line])
 
     def arrays(self) -> dict[str, FloatArray]:
         memory = {f"memory.{name}": array for name, array in self.memory.items()}
-        return {"theta": self.best_theta, "random_theta": self.random_theta, "last_theta": self.theta, **memory}
+        kept = zip(THETAS, (self.best, self.random, self.now), strict=True)
+        return {**thetas_with_statistics(dict(kept)), **memory}
 
     def facts(self, settings: dict[str, Any]) -> dict[str, Any]:
         return {
@@ -142,6 +161,7 @@ class _State:
             "held_out_risk": self.best_value,
             "finished": self.finished,
             "notes": self.notes,
+            "versions": self.versions,
             "settings": settings,
         }
 
@@ -151,7 +171,7 @@ def follow(
     *,
     folder: str | Path | None = None,
     resume: str | Path | None = None,
-    callback: Callback | None = None,
+    callback: Callback | Sequence[Callback] | None = None,
     checkpoint_seconds: float = CHECKPOINT_SECONDS,
     about: Mapping[str, Any] | None = None,
 ) -> Run:
@@ -162,6 +182,7 @@ def follow(
         folder: keep the record and checkpoints of a new run there.
         resume: the same, but go on with the run that the folder holds, if it does.
         callback: called after each iteration with its line and the new theta; stops the run by returning True.
+            Several are called in turn.
         checkpoint_seconds: least time between two checkpoints.
         about: more to keep with the settings, by name.
 
@@ -174,14 +195,14 @@ def follow(
         saved, saved_at = (state.iteration if state.iteration else None), time.monotonic()
         while state.iteration < course.iterations and not stop.name:
             began = time.monotonic()
-            line = _advance(course, state)
+            line, returns = _advance(course, state)
             now = time.monotonic()
             if store is not None:
                 store.write(line, now - began)
             if store is not None and now - saved_at >= checkpoint_seconds:
                 store.checkpoint(state.iteration, state.arrays(), state.facts(settings))
                 saved, saved_at = state.iteration, now
-            if callback is not None and callback(line, state.theta) is True:
+            if tell(callback, line, state.now.theta, returns):
                 break
         ended = _finish(course, state)
         if store is not None and (ended or saved != state.iteration):
@@ -204,37 +225,45 @@ def _json(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _restored(course: Course, store: Store | None) -> _State:
     if store is None or store.found is None:
-        return _State(course.theta, course.memory, course.theta, course.theta, notes=list(course.notes))
+        policy, cost = course.begin()
+        first = Iterate(policy, course.theta)
+        return _State(first, course.memory, first, first, episodes=cost, notes=list(course.notes))
     arrays, facts = store.found.arrays, store.found.facts
+    statistics = statistics_of(arrays)
+    best, random, now = (
+        Iterate(acting(course.policy, statistics.get(name)), np.asarray(arrays[name])) for name in THETAS
+    )
     memory = {name.removeprefix("memory."): array for name, array in arrays.items() if name.startswith("memory.")}
+    more = [note for note in (store.found.note, changed(facts["versions"], versions())) if note]
     return _State(
-        theta=arrays["last_theta"],
+        now=now,
         memory=memory,
-        random_theta=arrays["random_theta"],
-        best_theta=arrays["theta"],
+        random=random,
+        best=best,
         best_value=facts["held_out_risk"],
         iteration=store.found.iteration,
         episodes=facts["episodes"],
         held_out_episodes=facts["held_out_episodes"],
         finished=facts["finished"],
-        notes=[*facts["notes"], *([store.found.note] if store.found.note else [])],
+        notes=[*facts["notes"], *more],
+        versions=facts["versions"],
         history=store.history,
     )
 
 
-def _advance(course: Course, state: _State) -> Line:
-    """Do iteration k: judge theta_k, keep it as theta_R by chance, and step to theta_{k+1}."""
+def _advance(course: Course, state: _State) -> tuple[Line, FloatArray | None]:
+    """Do iteration k: judge theta_k, keep it as theta_R by chance, and step to theta_{k+1}; give line and returns."""
     k = state.iteration
     held_out = _look(course, state) if k in course.looks else None
     if Stream(course.seed, Purpose.RESERVOIR, k).generator().random() < 1.0 / (k + 1):
-        state.random_theta = state.theta
-    step = course.iterate(k, state.theta, state.memory)
-    state.theta, state.memory = step.theta, step.memory
+        state.random = state.now
+    step = course.iterate(k, *state.now, state.memory)
+    state.now, state.memory = Iterate(step.policy, step.theta), step.memory
     state.episodes += step.episodes
     state.iteration = k + 1
     line = plain({"iteration": k, **step.line, "held_out": held_out, "episodes": state.episodes})
     state.history.append(line)
-    return line
+    return line, step.returns
 
 
 def _look(course: Course, state: _State) -> float | None:
@@ -242,14 +271,14 @@ def _look(course: Course, state: _State) -> float | None:
     if course.judge is None:
         return None
     cost = course.judge.later if state.held_out_episodes else course.judge.first
-    value = course.judge.value(state.theta)
+    value = course.judge.value(*state.now)
     state.episodes += cost
     state.held_out_episodes += cost
     if not math.isfinite(value):
         return None
     # at equal value the later one, which has had more steps
     if state.best_value is None or value >= state.best_value:
-        state.best_theta, state.best_value = state.theta, value
+        state.best, state.best_value = state.now, value
     return value
 
 
@@ -260,5 +289,5 @@ def _finish(course: Course, state: _State) -> bool:
         _look(course, state)
         state.finished = True
     if course.judge is None:
-        state.best_theta = state.theta
+        state.best = state.now
     return ended

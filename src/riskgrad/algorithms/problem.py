@@ -36,7 +36,7 @@ class Problem:
     """A checked problem; made by `stated`.
 
     Attributes:
-        policy: what is trained.
+        policy: what is trained, as it was given.
         risk: the named measure.
         iterations: N.
         seed: the run's seed.
@@ -44,6 +44,7 @@ class Problem:
         risk_path: the part of the run over which the measure goes from neutral to the named one; None for no path.
         path_start: the distortion that the path starts from; None for the mean.
         entropy: the bonus at the start of the run, as a part of the return's standard deviation.
+        normalise: whether observations are normalised; see `observing`.
     """
 
     policy: Policy
@@ -54,6 +55,7 @@ class Problem:
     risk_path: float | None
     path_start: DualPower | None
     entropy: float
+    normalise: bool = False
 
     def path_weight(self, k: int) -> float:
         """How far on the path the measure is at iteration k, in [0, 1]."""
@@ -63,12 +65,16 @@ class Problem:
         """The measure that iteration k optimises."""
         return measure_at(self.risk, self.path_start, self.path_weight(k))
 
-    def bonus(self, k: int, theta: FloatArray, batch: Episodes) -> FloatArray | float:
+    def moves(self, k: int) -> bool:
+        """Whether what iteration k sees moves the statistics of observations."""
+        return self.normalise and k < PRACTICAL.normalised_part * self.iterations
+
+    def bonus(self, k: int, policy: Policy, theta: FloatArray, batch: Episodes) -> FloatArray | float:
         """The gradient of the entropy bonus at iteration k [d], or 0 without one."""
         if self.entropy == 0.0:
             return 0.0
         scale = self.entropy * (1.0 - k / self.iterations) * float(np.std(batch.values))
-        return scale * entropy_gradient(self.policy, theta, batch)
+        return scale * entropy_gradient(policy, theta, batch)
 
     def stream(self, purpose: Purpose, k: int = 0) -> Stream:
         """The random numbers of iteration k for one purpose."""
@@ -86,6 +92,7 @@ class Problem:
             "risk_path": self.risk_path,
             "risk_path_start": self._start(),
             "entropy": self.entropy,
+            "normalise": PRACTICAL.normalised_part if self.normalise else None,
         }
 
     def notes(self) -> tuple[str, ...]:
@@ -101,6 +108,8 @@ class Problem:
                 f"an entropy bonus of {self.entropy:g} standard deviations of the return was added, "
                 f"falling to 0 at the end of the run"
             )
+        if self.normalise:
+            notes.append("observations were normalised; each theta goes with the statistics in force at it")
         return tuple(notes)
 
     def _start(self) -> str:
@@ -116,6 +125,7 @@ def stated(
     theta: ArrayLike | None,
     risk_path: RiskPath | None,
     entropy: float,
+    normalise: bool,
 ) -> Problem:
     """Check what all algorithms are given."""
     if not isinstance(policy, Policy):
@@ -129,7 +139,7 @@ def stated(
         raise InputError("entropy", "be finite and not negative", entropy)
     first = Stream(seed, Purpose.INITIAL).generator()
     start = policy.initial_theta(first) if theta is None else checked_theta(theta, policy.dim).copy()
-    return Problem(policy, measure, iterations, seed, start, part, path_start, float(entropy))
+    return Problem(policy, measure, iterations, seed, start, part, path_start, float(entropy), normalise)
 
 
 def whole(name: str, value: int, least: int = 1) -> int:
@@ -178,8 +188,8 @@ def judge_by_source(problem: Problem, source: Source, episodes: int) -> Judge | 
     if episodes == 0:
         return None
 
-    def value(theta: FloatArray) -> float:
-        returns = source.returns(problem.policy, theta[np.newaxis], episodes, problem.stream(Purpose.HELD_OUT))
+    def value(policy: Policy, theta: FloatArray) -> float:
+        returns = source.returns(policy, theta[np.newaxis], episodes, problem.stream(Purpose.HELD_OUT))
         return float(problem.risk.estimate(returns.values)[0])
 
     return Judge(value, episodes, episodes)

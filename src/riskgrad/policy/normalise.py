@@ -7,7 +7,8 @@ mean that was in force, and those are added in the order of the episodes, so tha
 digit. The arrays go into a checkpoint as they are.
 
 Within an iteration all policies see the same statistics, so that their returns are comparable; new ones come in with
-the next iteration. A policy that was trained with them is used with them: `Normalised(policy, statistics)`.
+the next iteration. A policy that was trained with them is used with them: `Normalised(policy, statistics)`. How they
+move along a run is decided in `riskgrad.algorithms.observing`.
 """
 
 from collections.abc import Mapping
@@ -54,6 +55,18 @@ class ObservationStatistics:
             return cls.none(batch.shape[1])
         mean = np.mean(batch, axis=0)
         return cls(float(len(batch)), mean, np.sum((batch - mean) ** 2, axis=0))
+
+    @classmethod
+    def of_visits(cls, observations: ArrayLike, counts: ArrayLike) -> "ObservationStatistics":
+        """The statistics of visits [V, k] that were made so many times each [V]."""
+        batch, times = np.asarray(observations), np.asarray(counts, dtype=np.float64)
+        if batch.ndim != 2 or times.shape != batch.shape[:1]:
+            raise InputError("observations", "be vectors [V, k] for statistics", f"shape {batch.shape}")
+        if np.all(times == 1.0):
+            return cls.of(batch)
+        total = float(np.sum(times))
+        mean = np.sum(times[:, None] * batch, axis=0) / total
+        return cls(total, mean, np.sum(times[:, None] * (batch - mean) ** 2, axis=0))
 
     @property
     def std(self) -> FloatArray:
@@ -170,3 +183,15 @@ class Normalised(Policy):
 
     def __repr__(self) -> str:
         return f"Normalised({self.policy!r}, {self.statistics.count:g} observations)"
+
+
+def renormalised(policy: Policy, statistics: ObservationStatistics) -> Normalised:
+    """Give a policy under these statistics, in place of those that it had, if any."""
+    if isinstance(policy, Normalised):
+        return Normalised(policy.policy, statistics, policy.limit)
+    return Normalised(policy, statistics)
+
+
+def bare(policy: Policy) -> Policy:
+    """Give the policy that acts on observations as they are, or as they are normalised."""
+    return policy.policy if isinstance(policy, Normalised) else policy

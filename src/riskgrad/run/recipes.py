@@ -10,7 +10,17 @@ from typing import Any, Final
 
 import numpy as np
 
-from riskgrad.policy import MLP, Gaussian, LinearSoftmax, Policy, TabularGibbs
+from riskgrad.errors import InputError
+from riskgrad.policy import (
+    MLP,
+    Deterministic,
+    Gaussian,
+    LinearSoftmax,
+    Normalised,
+    ObservationStatistics,
+    Policy,
+    TabularGibbs,
+)
 from riskgrad.types import FloatArray
 
 Recipe = dict[str, Any]
@@ -21,7 +31,7 @@ class _Kind:
     """How to write and build one kind of policy."""
 
     policy: type[Policy]
-    write: Callable[[Any], Recipe]
+    write: Callable[[Any], Recipe | None]
     build: Callable[[Mapping[str, Any]], Policy]
 
 
@@ -51,13 +61,44 @@ def _bounds(values: FloatArray) -> list[float | None]:
     return [float(value) if np.isfinite(value) else None for value in values]
 
 
-def _built_gaussian(recipe: Mapping[str, Any]) -> Policy:
-    bounds = {
-        "low": [-np.inf if value is None else value for value in recipe["low"]],
-        "high": [np.inf if value is None else value for value in recipe["high"]],
+def _built_bounded(kind: Callable[..., Policy]) -> Callable[[Mapping[str, Any]], Policy]:
+    def build(recipe: Mapping[str, Any]) -> Policy:
+        bounds = {
+            name: recipe[name] and [missing if value is None else value for value in recipe[name]]
+            for name, missing in (("low", -np.inf), ("high", np.inf))
+        }
+        options: dict[str, Any] = {**recipe, **bounds}
+        return kind(**options)
+
+    return build
+
+
+def _deterministic(policy: Deterministic) -> Recipe:
+    bounds = policy.bounds
+    return {
+        "inputs": policy.network.inputs,
+        "n_actions": policy.network.outputs if bounds is None else None,
+        "low": None if bounds is None else _bounds(bounds.low),
+        "high": None if bounds is None else _bounds(bounds.high),
+        "hidden": list(policy.network.hidden),
+        "activation": policy.network.activation,
+        "squashed": bounds is not None and bounds.squashed,
     }
-    options: dict[str, Any] = {**recipe, **bounds}
-    return Gaussian(**options)
+
+
+def _normalised(policy: Normalised) -> Recipe | None:
+    inner = written(policy.policy)
+    numbers = {name: array.tolist() for name, array in policy.statistics.arrays().items()}
+    limit = policy.limit if np.isfinite(policy.limit) else None
+    return None if inner["recipe"] is None else {"policy": inner, "statistics": numbers, "limit": limit}
+
+
+def _built_normalised(recipe: Mapping[str, Any]) -> Policy:
+    inner = built(recipe["policy"])
+    if inner is None:
+        raise InputError("policy", "be one that can be rebuilt", recipe["policy"])
+    limit = np.inf if recipe["limit"] is None else recipe["limit"]
+    return Normalised(inner, ObservationStatistics.from_arrays(recipe["statistics"]), limit)
 
 
 KINDS: Final = {
@@ -78,7 +119,9 @@ KINDS: Final = {
             _mlp,
             lambda r: MLP(**r),
         ),
-        _Kind(Gaussian, _gaussian, _built_gaussian),
+        _Kind(Gaussian, _gaussian, _built_bounded(Gaussian)),
+        _Kind(Deterministic, _deterministic, _built_bounded(Deterministic)),
+        _Kind(Normalised, _normalised, _built_normalised),
     )
 }
 

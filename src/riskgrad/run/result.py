@@ -4,6 +4,7 @@ A run is saved as one file, or lives in the folder that training wrote; `load` r
 policy is rebuilt from its numbers where it is made of numbers, and is otherwise given again by the user.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -11,13 +12,16 @@ from typing import Any, Final
 import numpy as np
 
 from riskgrad.errors import InputError, StorageError
-from riskgrad.policy import Policy
+from riskgrad.policy import Normalised, ObservationStatistics, Policy
+from riskgrad.policy.normalise import renormalised
 from riskgrad.run import checkpoint, container
 from riskgrad.run.recipes import built
 from riskgrad.run.record import Line, read_history
+from riskgrad.run.versions import versions
 from riskgrad.types import FloatArray
 
 THETAS: Final = ("theta", "random_theta", "last_theta")
+STATISTICS: Final = ("count", "mean", "squares")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -35,6 +39,8 @@ class Run:
         settings: what the run was asked to do, by name.
         notes: what a reader must know: what else than the named measure was optimised on the way, guards, damage.
         finished: whether all iterations were done.
+        given_policy: the policy, where it was given and need not be rebuilt.
+        statistics: by which observations were normalised at each of the three thetas, by its name; empty if not.
     """
 
     theta: FloatArray
@@ -47,17 +53,32 @@ class Run:
     settings: dict[str, Any]
     notes: tuple[str, ...]
     finished: bool
+    versions: dict[str, str] = field(default_factory=versions)
     given_policy: Policy | None = field(default=None)
+    statistics: Mapping[str, ObservationStatistics] = field(default_factory=dict[str, ObservationStatistics])
 
     @property
     def policy(self) -> Policy:
-        """The policy that was trained; use it with `theta`."""
+        """The policy that was trained, with the statistics that belong to `theta`; use it with `theta`."""
+        return self._policy_of("theta")
+
+    @property
+    def random_policy(self) -> Policy:
+        """The policy to use with `random_theta`; differs from `policy` only where observations are normalised."""
+        return self._policy_of("random_theta")
+
+    @property
+    def last_policy(self) -> Policy:
+        """The policy to use with `last_theta`; differs from `policy` only where observations are normalised."""
+        return self._policy_of("last_theta")
+
+    def _policy_of(self, name: str) -> Policy:
         found = self.given_policy or built(self.settings.get("policy", {}))
         if found is None:
             raise InputError(
                 "policy", "be given to load this run", self.settings.get("policy"), "write rg.load(path, policy=...)"
             )
-        return found
+        return acting(found, self.statistics.get(name))
 
     def save(self, path: str | Path) -> None:
         """Write the run as one file, without pickle; an existing file is replaced at once or not at all."""
@@ -69,8 +90,10 @@ class Run:
             "settings": self.settings,
             "notes": list(self.notes),
             "finished": self.finished,
+            "versions": self.versions,
         }
-        container.write(Path(path), {name: getattr(self, name) for name in THETAS}, facts)
+        thetas = {name: getattr(self, name) for name in THETAS}
+        container.write(Path(path), {**thetas, **_as_arrays(self.statistics)}, facts)
 
     def __repr__(self) -> str:
         state = "finished" if self.finished else "stopped"
@@ -116,5 +139,31 @@ def from_facts(arrays: container.Arrays, facts: container.Facts, policy: Policy 
         settings=facts["settings"],
         notes=tuple(facts["notes"]),
         finished=facts["finished"],
+        versions=facts["versions"],
         given_policy=policy,
+        statistics=statistics_of(arrays),
     )
+
+
+def acting(policy: Policy, statistics: ObservationStatistics | None) -> Policy:
+    """Give the policy under these statistics; as it is where there are none."""
+    return policy if statistics is None else renormalised(policy, statistics)
+
+
+def thetas_with_statistics(kept: Mapping[str, tuple[Policy, FloatArray]]) -> dict[str, FloatArray]:
+    """Give what a file holds of policies and their parameters: the parameters, and the statistics of each policy."""
+    found = {name: policy.statistics for name, (policy, _) in kept.items() if isinstance(policy, Normalised)}
+    return {**{name: theta for name, (_, theta) in kept.items()}, **_as_arrays(found)}
+
+
+def statistics_of(arrays: Mapping[str, Any]) -> dict[str, ObservationStatistics]:
+    """Read the statistics of each theta, by its name, from what a file holds."""
+    return {
+        name: ObservationStatistics.from_arrays({part: arrays[f"{name}.{part}"] for part in STATISTICS})
+        for name in THETAS
+        if f"{name}.{STATISTICS[0]}" in arrays
+    }
+
+
+def _as_arrays(statistics: Mapping[str, ObservationStatistics]) -> dict[str, FloatArray]:
+    return {f"{name}.{part}": array for name, one in statistics.items() for part, array in one.arrays().items()}

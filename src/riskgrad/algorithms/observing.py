@@ -1,0 +1,136 @@
+"""Normalised observations along a run: where their statistics come from, and when they move.
+
+    theta_k acts by the statistics s_k     s_{k+1} = s_k and what iteration k saw, for k < N / 2;  s_{k+1} = s_k after
+
+What is decided here, and why:
+
+- The first statistics are of 20 episodes of theta_0, which count in the cost. Without them the first step would be
+  taken in the coordinates of raw observations and used in others.
+- Within an iteration the statistics are fixed. All perturbed policies, the batch and the policies that it is reweighted
+  for see the same ones, so that a ratio at theta_k is exactly 1.
+- They are sums over all that was seen, so that iteration k changes them by a part of about 1 / k, and in the second
+  half of a run they do not change at all. New statistics change the policy that theta means: only with fixed ones is
+  the objective a function of theta, which is what the guarantee speaks of; it covers the run from there on.
+- Every episode adds sums of its own, in the order of the episodes, so that threads and processes cannot change a digit.
+- A policy that comes with statistics (`run.policy` of an earlier run) begins with them, and needs no first episodes.
+- Held-out episodes do not count: what judges an iterate does not change it.
+- One batch for the whole run, a log among them, has one set of statistics: that of the log, or of theta_0.
+"""
+
+from collections.abc import Callable
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from riskgrad.algorithms.practical import PRACTICAL
+from riskgrad.algorithms.problem import Problem
+from riskgrad.episodes.base import Source
+from riskgrad.episodes.gymnasium import GymnasiumSource
+from riskgrad.episodes.tabular import TabularSource
+from riskgrad.errors import InputError
+from riskgrad.policy import Normalised, ObservationStatistics, Policy, TabularGibbs
+from riskgrad.policy.normalise import renormalised
+from riskgrad.random import Purpose, Stream
+from riskgrad.types import Episodes, FloatArray, IntArray, Returns
+
+Begin = Callable[[], tuple[Policy, int]]
+
+
+@runtime_checkable
+class Observing(Protocol):
+    """A source that tells what the episodes it plays have observed."""
+
+    @property
+    def observation_size(self) -> int:
+        """Length of an observation, k."""
+        ...
+
+    def returns_and_statistics(
+        self,
+        policy: Policy,
+        thetas: ArrayLike,
+        episodes: int,
+        stream: Stream,
+        pairs: ArrayLike | None,
+        statistics: ObservationStatistics,
+    ) -> tuple[Returns, ObservationStatistics]:
+        """Play as `Source.returns` does, and add what was observed to the statistics."""
+        ...
+
+
+def begun(problem: Problem, source: Source, on_policy: bool = False) -> Begin:
+    """Settle which policy acts by theta_0, and refuse where observations cannot be normalised.
+
+    Args:
+        problem: what is maximised.
+        source: where episodes come from.
+        on_policy: whether returns are all that is asked of the source, and never a recorded batch.
+    """
+    if not problem.normalise:
+        return lambda: (problem.policy, 0)
+    states = isinstance(source, TabularSource) or (isinstance(source, GymnasiumSource) and source.n_states is not None)
+    if states or isinstance(problem.policy, TabularGibbs):
+        raise InputError("normalise", "be False where observations are states", problem.normalise)
+    if on_policy and not isinstance(source, Observing):
+        rule = "be False for OnP-SF on a source without `returns_and_statistics`"
+        raise InputError("normalise", rule, problem.normalise)
+    if isinstance(problem.policy, Normalised):
+        return lambda: (problem.policy, 0)
+
+    def begin() -> tuple[Policy, int]:
+        policy, stream, m = problem.policy, problem.stream(Purpose.OBSERVING), PRACTICAL.first_look
+        if isinstance(source, Observing):
+            none = ObservationStatistics.none(source.observation_size)
+            _, seen = source.returns_and_statistics(policy, problem.theta[np.newaxis], m, stream, None, none)
+        else:
+            seen = of_batch(source.record(policy, problem.theta, m, stream))
+        return renormalised(policy, seen), m
+
+    return begin
+
+
+def begun_with_log(problem: Problem, log: Episodes) -> Begin:
+    """The same for logged episodes, whose statistics serve the whole run."""
+    if not problem.normalise or isinstance(problem.policy, Normalised):
+        return lambda: (problem.policy, 0)
+    if log.observations.ndim != 2:
+        raise InputError("normalise", "be False where observations are no vectors", problem.normalise)
+    return lambda: (renormalised(problem.policy, of_batch(log)), 0)
+
+
+def first_cost(normalise: bool, policy: Policy) -> int:
+    """How many episodes the first statistics cost."""
+    return PRACTICAL.first_look if normalise and not isinstance(policy, Normalised) else 0
+
+
+def observed(
+    source: Source, policy: Policy, thetas: FloatArray, episodes: int, stream: Stream, pairs: IntArray, moves: bool
+) -> tuple[FloatArray, Policy]:
+    """Play m episodes of each of P policies; give their returns [P, m], and the policy by the new statistics.
+
+    Args:
+        source: where episodes come from.
+        policy: what acts.
+        thetas: parameters [P, d].
+        episodes: m.
+        stream: where the random numbers come from.
+        pairs: which random numbers each row uses [P].
+        moves: whether the statistics move.
+    """
+    if not moves or not isinstance(policy, Normalised) or not isinstance(source, Observing):
+        return source.returns(policy, thetas, episodes, stream, pairs).values, policy
+    returns, seen = source.returns_and_statistics(policy, thetas, episodes, stream, pairs, policy.statistics)
+    return returns.values, renormalised(policy, seen)
+
+
+def after(policy: Policy, batch: Episodes, moves: bool) -> Policy:
+    """Give the policy by the statistics that it has once a recorded batch was seen."""
+    if not moves or not isinstance(policy, Normalised):
+        return policy
+    return renormalised(policy, policy.statistics.merged(of_batch(batch)))
+
+
+def of_batch(batch: Episodes) -> ObservationStatistics:
+    """Give the statistics of a recorded batch."""
+    return ObservationStatistics.of_visits(np.asarray(batch.observations), batch.counts)

@@ -1,0 +1,40 @@
+"""Callbacks: what others are told while a run goes on.
+
+A callback is called after each iteration with its line of the record and the new theta, and stops the run by returning
+True. One that also has a method `returns` is given the returns of the iteration's episodes first, for histograms.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, runtime_checkable
+
+from riskgrad.run.record import Line
+from riskgrad.types import FloatArray
+
+Callback = Callable[[Line, FloatArray], bool | None]
+
+
+@runtime_checkable
+class Watcher(Protocol):
+    """A callback that wants returns as well."""
+
+    def __call__(self, line: Line, theta: FloatArray) -> bool | None:
+        """See an iteration's line and the theta [d] that it led to."""
+        ...
+
+    def returns(self, values: FloatArray) -> None:
+        """See the returns of the episodes of the iteration whose line comes next, as they were played, of any shape."""
+        ...
+
+
+def tell(
+    callback: Callback | Sequence[Callback] | None, line: Line, theta: FloatArray, returns: FloatArray | None
+) -> bool:
+    """Call one callback or several; tell whether one of them asks the run to stop."""
+    if callback is None:
+        return False
+    answers: list[bool] = []
+    for one in [callback] if callable(callback) else callback:
+        if returns is not None and isinstance(one, Watcher):
+            one.returns(returns)
+        answers.append(one(line, theta) is True)
+    return any(answers)
