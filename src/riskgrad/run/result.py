@@ -32,13 +32,15 @@ class Run:
         theta: the best iterate by held-out episodes [d].
         random_theta: theta_R of the paper, R uniform on the iterates so far [d].
         last_theta: where the ascent is now [d].
-        history: one line per iteration: iteration, risk, mean, gradient_norm, gradient_error, episodes, ess, events ...
+        history: one line per iteration: iteration, risk, mean, risk_error, mean_error, gradient_norm, gradient_error,
+            episodes, ess, events ...
         episodes_used: every episode that was sampled, held-out ones included.
         held_out_episodes: how many of them only served to choose theta.
         held_out_risk: the risk of theta by those episodes; optimistic, since theta was chosen by it. None if none were.
         settings: what the run was asked to do, by name.
         notes: what a reader must know: what else than the named measure was optimised on the way, guards, damage.
         finished: whether all iterations were done.
+        versions: of Python and the packages that decide the numbers, when the run began.
         given_policy: the policy, where it was given and need not be rebuilt.
         statistics: by which observations were normalised at each of the three thetas, by its name; empty if not.
     """
