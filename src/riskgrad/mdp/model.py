@@ -57,7 +57,7 @@ class FiniteMDP:
         discount: as given.
         start: distribution of the first state [S].
         terminal: whether an episode is over on entering the state [S]; such states have no outcomes.
-        offsets: outcomes of (s, a) are the rows offsets[s * A + a]:offsets[s * A + a + 1] [S * A + 1].
+        offsets: outcomes of (s, a) are the rows `offsets[s * A + a]:offsets[s * A + a + 1]`, [S * A + 1].
         probabilities: of each outcome, positive [K].
         next_states: [K].
         rewards: [K].
@@ -100,7 +100,7 @@ class FiniteMDP:
         """Make a model from lists of outcomes, in which one (s, a, s') may have several rewards.
 
         Args:
-            outcomes: outcomes[s][a] is a list of (probability, next state, reward, ends), as in a Gymnasium toy-text
+            outcomes: `outcomes[s][a]` is a list of (probability, next state, reward, ends), as in a Gymnasium toy-text
                 table. `ends` says that the episode is over after the outcome, wherever it leads.
             start: a state, or a distribution over states [S].
             horizon: largest number of steps of an episode, at least 1.
