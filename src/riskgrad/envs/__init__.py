@@ -14,16 +14,18 @@ from gymnasium.envs.registration import (
 
 if TYPE_CHECKING:
     from riskgrad.envs.base import CompiledEnv as CompiledEnv
+    from riskgrad.envs.floor_plan import FloorPlan as FloorPlan
     from riskgrad.envs.guarded_maze import GuardedMaze as GuardedMaze
     from riskgrad.envs.twins import compiled_twin as compiled_twin
 
 _HOMES = {
     "CompiledEnv": "riskgrad.envs.base",
+    "FloorPlan": "riskgrad.envs.floor_plan",
     "GuardedMaze": "riskgrad.envs.guarded_maze",
     "compiled_twin": "riskgrad.envs.twins",
 }
 
-__all__ = ["CompiledEnv", "GuardedMaze", "compiled_twin"]
+__all__ = ["CompiledEnv", "FloorPlan", "GuardedMaze", "compiled_twin"]
 
 if "riskgrad/GuardedMaze-v0" not in registry:
     register(id="riskgrad/GuardedMaze-v0", entry_point="riskgrad.envs.guarded_maze:GuardedMaze", max_episode_steps=160)

@@ -4,18 +4,28 @@ The dynamics, the map and their source are in `maze`; this class only draws the 
 it and the compiled environment are one process. The limit of 160 steps is Gymnasium's `TimeLimit`.
 """
 
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
 from riskgrad.envs import maze
+from riskgrad.envs.floor_plan import FloorPlan
 from riskgrad.envs.maze_picture import picture
 from riskgrad.errors import InputError
 from riskgrad.types import FloatArray
 
 Observation = Literal["cells", "position"]
+PLAN: Final = FloorPlan(
+    columns=maze.SIZE,
+    rows=maze.SIZE,
+    walls=frozenset((int(x), int(y)) for x, y in np.argwhere(maze.WALLS)),
+    goals=frozenset([maze.GOAL]),
+    hazards={maze.GUARDED: "guarded"},
+    start=(maze.START_LOW, maze.START_LOW, maze.START_HIGH, maze.START_HIGH),
+    moves=tuple((float(right), float(up)) for right, up in maze.MOVES),
+)
 
 
 class GuardedMaze(gymnasium.Env[FloatArray, np.int64]):
@@ -26,8 +36,12 @@ class GuardedMaze(gymnasium.Env[FloatArray, np.int64]):
     Args:
         observation: "cells" for the 64 weights of a soft one-hot of the position, "position" for (x, y).
         render_mode: "rgb_array" for pictures, or None.
+
+    Attributes:
+        floor_plan: what stands where, for pictures of what a policy does.
     """
 
+    floor_plan: Final = PLAN
     metadata = {"render_modes": ["rgb_array"], "render_fps": 8}  # noqa: RUF012 - as Gymnasium declares it
 
     def __init__(self, observation: Observation = "cells", render_mode: str | None = None) -> None:
@@ -51,8 +65,8 @@ class GuardedMaze(gymnasium.Env[FloatArray, np.int64]):
         super().reset(seed=seed)
         x, y, guard = self.np_random.random(3)
         maze.start(self._state, x, y, guard, self.np_random.standard_exponential())
-        self._path = [self._position]
-        return self._observed(), {"position": self._position}
+        self._path = [self.position]
+        return self._observed(), {"position": self.position}
 
     def step(self, action: np.int64) -> tuple[FloatArray, float, bool, bool, dict[str, Any]]:
         """Make a move."""
@@ -63,15 +77,16 @@ class GuardedMaze(gymnasium.Env[FloatArray, np.int64]):
         east, north = self.np_random.standard_normal(2)
         owed = float(self._state[2])
         reward, over = maze.move(self._state, int(action), east, north)
-        self._path.append(self._position)
-        return self._observed(), reward, over, False, {"position": self._position, "paid": owed - float(self._state[2])}
+        self._path.append(self.position)
+        return self._observed(), reward, over, False, {"position": self.position, "paid": owed - float(self._state[2])}
 
     def render(self) -> NDArray[np.uint8] | None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Draw the maze and the way walked so far, [height, width, 3]."""
         return None if self.render_mode is None else picture(self._path)
 
     @property
-    def _position(self) -> tuple[float, float]:
+    def position(self) -> tuple[float, float]:
+        """Where the walker is, (x, y)."""
         return float(self._state[0]), float(self._state[1])
 
     def _observed(self) -> FloatArray:

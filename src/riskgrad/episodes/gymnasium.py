@@ -244,6 +244,10 @@ class GymnasiumSource:
             return [self._player.play(block) for block in blocks]
         return self.backend.map(play_in_worker, [(self._packed, block) for block in blocks])
 
+    def make(self) -> Env:
+        """Make an environment like those that are played, with its wrappers; or give the one there is."""
+        return self._rules.recipe.make()
+
     def make_rendering(self) -> Env:
         """Make an environment that renders frames; refuse where it cannot."""
         recipe = self._rules.recipe

@@ -19,6 +19,7 @@ from riskgrad.mdp import FiniteMDP
 from riskgrad.random import Purpose, Stream
 from riskgrad.report.played import Played
 from riskgrad.report.run_figures import Drawn, Mark
+from riskgrad.report.shared_figures import letter
 from riskgrad.report.theme import GRID, INK, canvas, colour
 from riskgrad.report.words import number, percent
 from riskgrad.types import FloatArray, IntArray
@@ -92,7 +93,7 @@ def policy_map(one: Played, index: int, seed: int = 0) -> Drawn | None:
     )
     return Drawn(
         f"map-{index}",
-        "Where it goes",
+        f"{letter(index)} {one.name}",
         page,
         f"A map of {grid.rows} rows and {grid.columns} columns. {'; '.join(told)}. {ends}.",
         "The stronger a cell's colour, the oftener it is visited. Arrows: what the policy does there, longer where it "

@@ -19,13 +19,14 @@ from riskgrad.evaluation import Table, table_of_returns
 from riskgrad.evaluation.bootstrap import RESAMPLES
 from riskgrad.report import shared_figures as shared
 from riskgrad.report.compare import compare_played
+from riskgrad.report.floor_map import floor_map
 from riskgrad.report.grid_map import policy_map
 from riskgrad.report.played import EPISODES, Played, measures_of, play
 from riskgrad.report.repeat import Recipe, recipe, versions
 from riskgrad.report.run_figures import Drawn, Mark, common_span, distribution, learning, weights
 from riskgrad.report.story import told
 from riskgrad.report.theme import RUNS, inline
-from riskgrad.report.words import certainty, interval, meaning, number, percent, tail_mass
+from riskgrad.report.words import certainty, interval, meaning, number, percent
 from riskgrad.risk import CVaR, RiskMeasure, parse
 from riskgrad.run import Run
 
@@ -118,6 +119,7 @@ def page_of(played: Sequence[Played], *, title: str = "", confidence: float = 0.
         env=env,
         chapters=chapters,
         summary=told(played, tables, comparison),
+        maps=_maps(played),
         shared=_shared(played, tables),
         comparison=comparison,
         letters={one.name: shared.letter(index) for index, one in enumerate(played)},
@@ -133,11 +135,10 @@ def page_of(played: Sequence[Played], *, title: str = "", confidence: float = 0.
 
 
 def _chapter(one: Played, index: int, played: Sequence[Played], table: Table) -> Chapter:
-    alpha = tail_mass(one.risk)
+    alpha = one.tail
     drawn = [
         learning(one, index),
         distribution(one, index, common_span(played)),
-        policy_map(one, index),
         weights(one, index),
     ]
     tail = float(CVaR(alpha).estimate(one.values))
@@ -161,6 +162,12 @@ def _chapter(one: Played, index: int, played: Sequence[Played], table: Table) ->
         drawn[-1] is not None,
         _guards(one.run),
     )
+
+
+def _maps(played: Sequence[Played]) -> list[Picture]:
+    """Where each run goes, for environments that say what stands where and for grid worlds."""
+    drawn = [floor_map(one, index) or policy_map(one, index) for index, one in enumerate(played)]
+    return [_picture(figure) for figure in drawn if figure is not None]
 
 
 def _shared(played: Sequence[Played], tables: Sequence[Table]) -> list[Picture]:

@@ -18,6 +18,7 @@ from riskgrad.errors import InputError, TooLargeError
 from riskgrad.exact import return_law
 from riskgrad.mdp import FiniteMDP
 from riskgrad.random import Purpose, Stream
+from riskgrad.report.words import tail_mass
 from riskgrad.risk import Mean, RiskMeasure, parse
 from riskgrad.run import Run, load
 from riskgrad.types import DiscreteLaw, FloatArray
@@ -36,6 +37,7 @@ class Played:
         source: where the episodes come from.
         values: returns of the fresh episodes [m].
         law: the exact law of the return, for finite models that are not too large.
+        tail: the mass of the bad tail that is told of it, see `tail_mass`; that of the others for a neutral run.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Played:
     source: Source
     values: FloatArray
     law: DiscreteLaw | None
+    tail: float = 0.1
 
 
 def loaded(paths: Sequence[str | Path]) -> dict[str, Run]:
@@ -72,14 +75,18 @@ def play(
     source = _source(runs, env)
     stream = Stream(seed, Purpose.EVALUATION)
     count = whole("episodes", episodes, 2)
+    risks = {name: parse(run.settings.get("risk", "mean")) for name, run in runs.items()}
+    tails = {name: tail_mass(risk) for name, risk in risks.items()}
+    told = next((tails[name] for name, risk in risks.items() if risk.attitude != "neutral"), None)
     return [
         Played(
             name,
             run,
-            parse(run.settings.get("risk", "mean")),
+            risks[name],
             source,
             source.returns(run.policy, run.theta[np.newaxis], count, stream).values[0],
             _law(run, source),
+            told if told is not None and risks[name].attitude == "neutral" else tails[name],
         )
         for name, run in runs.items()
     ]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from riskgrad.report.played import Played
 from riskgrad.report.theme import INK, canvas, colour, ticks
-from riskgrad.report.words import number, percent, tail_mass
+from riskgrad.report.words import number, percent
 from riskgrad.risk import CVaR
 from riskgrad.types import DiscreteLaw, FloatArray
 
@@ -102,7 +102,7 @@ def learning(one: Played, index: int) -> Drawn:
 def distribution(one: Played, index: int, span: tuple[float, float]) -> Drawn:
     """Draw how the fresh episodes fall out, with the bad tail, VaR and CVaR marked, and the exact law if known."""
     page, axis = canvas(3.1)
-    alpha, size = tail_mass(one.risk), len(one.values)
+    alpha, size = one.tail, len(one.values)
     ordered = np.sort(one.values)
     var, cvar, mean = float(ordered[int(np.ceil(alpha * size)) - 1]), _cvar(one.values, alpha), float(np.mean(ordered))
     places, shares, widths, exact = _bars(one, span)

@@ -7,7 +7,7 @@ from riskgrad.evaluation import Table
 from riskgrad.report.compare import Comparison, Difference
 from riskgrad.report.played import Played
 from riskgrad.report.shared_figures import letter
-from riskgrad.report.words import meaning, number, percent, tail_mass
+from riskgrad.report.words import meaning, number, percent
 from riskgrad.risk import CVaR
 
 
@@ -36,7 +36,7 @@ def told(played: Sequence[Played], tables: Sequence[Table], comparison: Comparis
 
 
 def _alone(one: Played, index: int, table: Table) -> str:
-    alpha = tail_mass(one.risk)
+    alpha = one.tail
     tail = float(CVaR(alpha).estimate(one.values))
     state = "" if one.run.finished else " It was stopped before its end."
     mean, size = number(table["mean"].value), number(len(one.values))

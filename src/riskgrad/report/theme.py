@@ -23,12 +23,14 @@ DASHES: Final = ("-", (0, (6, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)), (0, (10
 INK: Final = "#000000"
 MUTED: Final = "#666666"
 GRID: Final = "#dddddd"
+PAPER: Final = "#fdfdfd"
 
 VARIABLES: Final = {
     **{colour: f"var(--run-{index})" for index, colour in enumerate(RUNS)},
     INK: "currentColor",
     MUTED: "var(--muted)",
     GRID: "var(--grid)",
+    PAPER: "var(--card)",
 }
 WIDTH: Final = 4.8  # inches: on a phone one unit is one pixel, so that text of size 10 stays readable
 
@@ -64,7 +66,9 @@ def inline(page: Figure, prefix: str) -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>\s*|<!--.*?-->\s*|<style.*?</style>", "", text, flags=re.S)
     box = re.search(r'viewBox="([^"]*)"', text)
-    text = re.sub(r"<svg.*?>", f'<svg viewBox="{box.group(1) if box else ""}" aria-hidden="true">', text, count=1)
+    # black is what SVG fills with when nothing is said, so matplotlib does not say it
+    opening = f'<svg viewBox="{box.group(1) if box else ""}" fill="currentColor" aria-hidden="true">'
+    text = re.sub(r"<svg.*?>", opening, text, count=1)
     text = text.replace("xlink:href", "href")
     text = _own_names(text, prefix)
     for drawn, variable in VARIABLES.items():

@@ -1,0 +1,38 @@
+"""The floor plan of an environment: how an environment says that what happens in it can be drawn on a map.
+
+An environment joins by two attributes, which a report asks of `env.unwrapped`:
+
+    floor_plan   a `FloorPlan`: what stands where
+    position     (x, y), where the walker is now
+
+That is all: a report plays the policy, notes the positions and the actions, and draws the walks. It needs to know
+neither what the policy observes nor how the environment moves.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+Cell = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class FloorPlan:
+    """What stands where. The cell (i, j) is the square of side 1 around the position (i, j); y points upwards.
+
+    Attributes:
+        columns: cells from left to right, 0 to columns - 1.
+        rows: cells from bottom to top.
+        walls: cells that cannot be entered.
+        goals: cells that a walk should reach.
+        hazards: cells that hurt, each with a word for it, such as "guarded".
+        start: where walks begin: left, bottom, right, top.
+        moves: the direction (right, up) in which each action means to go; None draws no arrows.
+    """
+
+    columns: int
+    rows: int
+    walls: frozenset[Cell] = frozenset()
+    goals: frozenset[Cell] = frozenset()
+    hazards: Mapping[Cell, str] = field(default_factory=dict[Cell, str])
+    start: tuple[float, float, float, float] | None = None
+    moves: tuple[tuple[float, float], ...] | None = None
