@@ -29,7 +29,7 @@ from riskgrad.random import Purpose, Stream
 from riskgrad.run import Run
 from riskgrad.run.callbacks import Callback, tell
 from riskgrad.run.record import Line, plain
-from riskgrad.run.result import THETAS, acting, from_facts, statistics_of, thetas_with_statistics
+from riskgrad.run.result import THETAS, acting, from_facts, normalisation_of, thetas_with_normalisation
 from riskgrad.run.signals import StopRequest
 from riskgrad.run.store import Store, opened
 from riskgrad.run.versions import changed, versions
@@ -152,7 +152,7 @@ class _State:
     def arrays(self) -> dict[str, FloatArray]:
         memory = {f"memory.{name}": array for name, array in self.memory.items()}
         kept = zip(THETAS, (self.best, self.random, self.now), strict=True)
-        return {**thetas_with_statistics(dict(kept)), **memory}
+        return {**thetas_with_normalisation(dict(kept)), **memory}
 
     def facts(self, settings: dict[str, Any]) -> dict[str, Any]:
         return {
@@ -229,9 +229,9 @@ def _restored(course: Course, store: Store | None) -> _State:
         first = Iterate(policy, course.theta)
         return _State(first, course.memory, first, first, episodes=cost, notes=list(course.notes))
     arrays, facts = store.found.arrays, store.found.facts
-    statistics = statistics_of(arrays)
+    normalisation = normalisation_of(arrays)
     best, random, now = (
-        Iterate(acting(course.policy, statistics.get(name)), np.asarray(arrays[name])) for name in THETAS
+        Iterate(acting(course.policy, normalisation.get(name)), np.asarray(arrays[name])) for name in THETAS
     )
     memory = {name.removeprefix("memory."): array for name, array in arrays.items() if name.startswith("memory.")}
     more = [note for note in (store.found.note, changed(facts["versions"], versions())) if note]

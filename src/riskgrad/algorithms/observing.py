@@ -14,6 +14,7 @@ What is decided here, and why:
 - Every episode adds sums of its own, in the order of the episodes, so that threads and processes cannot change a digit.
 - A policy that comes with statistics (`run.policy` of an earlier run) begins with them, and needs no first episodes.
 - Held-out episodes do not count: what judges an iterate does not change it.
+- A compiled environment's observations are not clipped, since its loop takes the normalisation into the weights.
 - One batch for the whole run, a log among them, has one set of statistics: that of the log, or of theta_0.
 """
 
@@ -26,11 +27,12 @@ from numpy.typing import ArrayLike
 from riskgrad.algorithms.practical import PRACTICAL
 from riskgrad.algorithms.problem import Problem
 from riskgrad.episodes.base import Source
+from riskgrad.episodes.compiled import CompiledSource
 from riskgrad.episodes.gymnasium import GymnasiumSource
 from riskgrad.episodes.tabular import TabularSource
 from riskgrad.errors import InputError
 from riskgrad.policy import Normalised, ObservationStatistics, Policy, TabularGibbs
-from riskgrad.policy.normalise import renormalised
+from riskgrad.policy.normalise import LIMIT
 from riskgrad.random import Purpose, Stream
 from riskgrad.types import Episodes, FloatArray, IntArray, Returns
 
@@ -85,7 +87,7 @@ def begun(problem: Problem, source: Source, on_policy: bool = False) -> Begin:
             _, seen = source.returns_and_statistics(policy, problem.theta[np.newaxis], m, stream, None, none)
         else:
             seen = of_batch(source.record(policy, problem.theta, m, stream))
-        return renormalised(policy, seen), m
+        return Normalised(policy, seen, np.inf if isinstance(source, CompiledSource) else LIMIT), m
 
     return begin
 
@@ -96,7 +98,7 @@ def begun_with_log(problem: Problem, log: Episodes) -> Begin:
         return lambda: (problem.policy, 0)
     if log.observations.ndim != 2:
         raise InputError("normalise", "be False where observations are no vectors", problem.normalise)
-    return lambda: (renormalised(problem.policy, of_batch(log)), 0)
+    return lambda: (Normalised(problem.policy, of_batch(log)), 0)
 
 
 def first_cost(normalise: bool, policy: Policy) -> int:
@@ -121,14 +123,14 @@ def observed(
     if not moves or not isinstance(policy, Normalised) or not isinstance(source, Observing):
         return source.returns(policy, thetas, episodes, stream, pairs).values, policy
     returns, seen = source.returns_and_statistics(policy, thetas, episodes, stream, pairs, policy.statistics)
-    return returns.values, renormalised(policy, seen)
+    return returns.values, policy.by(seen)
 
 
 def after(policy: Policy, batch: Episodes, moves: bool) -> Policy:
     """Give the policy by the statistics that it has once a recorded batch was seen."""
     if not moves or not isinstance(policy, Normalised):
         return policy
-    return renormalised(policy, policy.statistics.merged(of_batch(batch)))
+    return policy.by(policy.statistics.merged(of_batch(batch)))
 
 
 def of_batch(batch: Episodes) -> ObservationStatistics:

@@ -5,8 +5,8 @@
 What is decided here, and why:
 
 - The policies are those whose action the loop can compute: a linear softmax, a softmax over a network, their modes
-  (`Greedy`), and deterministic networks. Others are played, more slowly, on the environment's Gymnasium twin: give
-  `resolve_source` an environment rather than its id.
+  (`Greedy`), and deterministic networks, on normalised observations as well, where these have no limit. Others are
+  played, more slowly, on the environment's Gymnasium twin: give `resolve_source` an environment rather than its id.
 - Work is cut into blocks of episodes, which threads take as they become free. An episode depends on its own key only:
   any number of threads gives the same bits.
 - `record` plays the episodes that `returns` plays for pair 0 of the same stream, twice: once to know how long they
@@ -21,14 +21,23 @@ from numpy.typing import ArrayLike
 from riskgrad.compiled import cores, in_blocks, plain
 from riskgrad.envs._play import Job, Trace
 from riskgrad.envs.base import CompiledEnv
+from riskgrad.episodes._folded import folded
 from riskgrad.episodes.base import checked_episodes, checked_pairs
 from riskgrad.errors import InputError
-from riskgrad.policy import MLP, Deterministic, Greedy, LinearSoftmax, Policy
+from riskgrad.policy import (
+    MLP,
+    Deterministic,
+    Greedy,
+    LinearSoftmax,
+    Normalised,
+    ObservationStatistics,
+    Policy,
+)
 from riskgrad.policy.base import checked_theta, checked_thetas
 from riskgrad.random import Stream
 from riskgrad.types import Episodes, FloatArray, IntArray, Returns
 
-RUNNABLE = "a LinearSoftmax, an MLP or a Deterministic policy with one discrete action, or Greedy of one of them"
+RUNNABLE = "a LinearSoftmax, an MLP or a Deterministic policy with one discrete action, Greedy or normalised"
 
 
 class Layers(NamedTuple):
@@ -45,6 +54,9 @@ def layers_of(policy: Policy) -> Layers | None:
     if isinstance(policy, Greedy):
         inner = layers_of(policy.policy)
         return None if inner is None else inner._replace(greedy=True)
+    if isinstance(policy, Normalised):
+        inner = layers_of(policy.policy)
+        return None if inner is None else inner._replace(bias=True)
     if isinstance(policy, LinearSoftmax):
         return Layers((policy.n_features, policy.n_actions), bias=False, relu=False, greedy=False)
     discrete = isinstance(policy, MLP) and isinstance(policy.n_actions, int)
@@ -89,6 +101,11 @@ class CompiledSource:
         low, high = self.env.reward_range
         return min(low, low * longest), max(high, high * longest)
 
+    @property
+    def observation_size(self) -> int:
+        """Length of an observation."""
+        return self.env.n_features
+
     def returns(
         self, policy: Policy, thetas: ArrayLike, episodes: int, stream: Stream, pairs: ArrayLike | None = None
     ) -> Returns:
@@ -101,25 +118,63 @@ class CompiledSource:
         shape = (len(rows), job.episodes)
         return Returns(values=job.values.reshape(shape), lengths=job.lengths.reshape(shape))
 
+    def returns_and_statistics(
+        self,
+        policy: Policy,
+        thetas: ArrayLike,
+        episodes: int,
+        stream: Stream,
+        pairs: ArrayLike | None,
+        statistics: ObservationStatistics,
+    ) -> tuple[Returns, ObservationStatistics]:
+        """Play as `returns` does, and add what was observed to the statistics, policy after policy.
+
+        Args:
+            policy: what acts; `Normalised(policy, statistics, np.inf)` to act by them.
+            thetas: parameters [P, d].
+            episodes: m.
+            stream: where the random numbers come from.
+            pairs: which random numbers each row uses [P].
+            statistics: of the observations before.
+
+        Returns:
+            the returns, and the statistics with all observations that a policy acted on.
+        """
+        rows, _ = checked_thetas(thetas, policy.dim)
+        m, keyed = checked_episodes(episodes), checked_pairs(pairs, len(rows))
+        values, lengths = np.empty((len(rows), m)), np.empty((len(rows), m), dtype=np.int64)
+        for row in range(len(rows)):
+            one = slice(row, row + 1)
+            job, trace = self._traced(policy, rows[one], m, stream, keyed[one])
+            values[row], lengths[row] = job.values, job.lengths
+            statistics = statistics.merged(ObservationStatistics.of(trace.observations))
+        return Returns(values, lengths), statistics
+
     def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
         """Play m episodes of one policy and keep what they visited, a visit for each step; see `Source.record`."""
-        vector = checked_theta(theta, policy.dim)
-        pairs = np.zeros(1, dtype=np.int64)
-        job = self._job(policy, vector[None], checked_episodes(episodes), stream, pairs)
-        self._play(job, None)
-        offsets = np.concatenate([pairs, np.cumsum(job.lengths)])
-        visits = int(offsets[-1])
-        observations, actions = np.zeros((visits, self.env.n_features)), np.empty(visits, dtype=np.int64)
-        self._play(job, Trace(offsets, observations, actions))
+        vector, pairs = checked_theta(theta, policy.dim), np.zeros(1, dtype=np.int64)
+        job, trace = self._traced(policy, vector[None], checked_episodes(episodes), stream, pairs)
         return Episodes(
             values=job.values,
             lengths=job.lengths,
-            offsets=offsets,
-            observations=observations,
-            actions=actions,
-            counts=np.ones(visits, dtype=np.int64),
-            log_behaviour=policy.log_prob(vector, observations, actions),
+            offsets=trace.offsets,
+            observations=trace.observations,
+            actions=trace.actions,
+            counts=np.ones(len(trace.actions), dtype=np.int64),
+            log_behaviour=policy.log_prob(vector, trace.observations, trace.actions),
         )
+
+    def _traced(
+        self, policy: Policy, thetas: FloatArray, episodes: int, stream: Stream, pairs: IntArray
+    ) -> tuple[Job, Trace]:
+        """Play m episodes of one policy, thetas [1, d], and keep what they visited."""
+        job = self._job(policy, thetas, episodes, stream, pairs)
+        self._play(job, None)
+        offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(job.lengths)])
+        visits = int(offsets[-1])
+        trace = Trace(offsets, np.zeros((visits, self.env.n_features)), np.empty(visits, dtype=np.int64))
+        self._play(job, trace)
+        return job, trace
 
     def _play(self, job: Job, trace: Trace | None) -> None:
         loop = self.env.loop
@@ -133,6 +188,12 @@ class CompiledSource:
         if (layers.widths[0], layers.widths[-1]) != (self.env.n_features, self.env.n_actions):
             rule = f"take {self.env.n_features} features and {self.env.n_actions} actions, as {self.env.id} has"
             raise InputError("policy", rule, f"{layers.widths[0]} and {layers.widths[-1]}")
+        inner = policy.policy if isinstance(policy, Greedy) else policy
+        if isinstance(inner, Normalised):
+            if np.isfinite(inner.limit):
+                advice = f"write Normalised(policy, statistics, np.inf), or pass gymnasium.make({self.env.id!r})"
+                raise InputError("policy", "have no limit on normalised observations, to run compiled", policy, advice)
+            thetas = folded(inner, thetas, layers.widths[1])
         return Job(
             keys=stream.keys(pairs),
             thetas=plain(thetas, np.float64),

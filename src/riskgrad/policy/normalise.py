@@ -142,6 +142,10 @@ class Normalised(Policy):
         """As many uniform numbers as the policy takes."""
         return self.policy.noise_size
 
+    def by(self, statistics: ObservationStatistics) -> "Normalised":
+        """Give the same policy by other statistics."""
+        return Normalised(self.policy, statistics, self.limit)
+
     def normalise(self, observations: ArrayLike) -> FloatArray:
         """Give the observations as the policy sees them, vectors [..., k]."""
         given = np.asarray(observations, dtype=np.float64)
@@ -181,15 +185,18 @@ class Normalised(Policy):
         """Give the start of the policy."""
         return self.policy.initial_theta(generator)
 
+    def arrays(self) -> dict[str, FloatArray]:
+        """What a checkpoint holds besides the policy: the statistics and the limit."""
+        return {**self.statistics.arrays(), "limit": np.array([self.limit])}
+
+    @classmethod
+    def from_arrays(cls, policy: Policy, arrays: Mapping[str, ArrayLike]) -> "Normalised":
+        """Give a policy, or the one inside it, the normalisation that `arrays` told."""
+        limit = float(np.ravel(np.asarray(arrays["limit"], dtype=np.float64))[0])
+        return cls(bare(policy), ObservationStatistics.from_arrays(arrays), limit)
+
     def __repr__(self) -> str:
         return f"Normalised({self.policy!r}, {self.statistics.count:g} observations)"
-
-
-def renormalised(policy: Policy, statistics: ObservationStatistics) -> Normalised:
-    """Give a policy under these statistics, in place of those that it had, if any."""
-    if isinstance(policy, Normalised):
-        return Normalised(policy.policy, statistics, policy.limit)
-    return Normalised(policy, statistics)
 
 
 def bare(policy: Policy) -> Policy:

@@ -12,8 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from riskgrad.errors import InputError, StorageError
-from riskgrad.policy import Normalised, ObservationStatistics, Policy
-from riskgrad.policy.normalise import renormalised
+from riskgrad.policy import Normalised, Policy
 from riskgrad.run import checkpoint, container
 from riskgrad.run.recipes import built
 from riskgrad.run.record import Line, read_history
@@ -21,7 +20,6 @@ from riskgrad.run.versions import versions
 from riskgrad.types import FloatArray
 
 THETAS: Final = ("theta", "random_theta", "last_theta")
-STATISTICS: Final = ("count", "mean", "squares")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,7 +40,7 @@ class Run:
         finished: whether all iterations were done.
         versions: of Python and the packages that decide the numbers, when the run began.
         given_policy: the policy, where it was given and need not be rebuilt.
-        statistics: by which observations were normalised at each of the three thetas, by its name; empty if not.
+        normalisation: how observations were normalised at each of the three thetas, by its name; empty if not.
     """
 
     theta: FloatArray
@@ -57,7 +55,7 @@ class Run:
     finished: bool
     versions: dict[str, str] = field(default_factory=versions)
     given_policy: Policy | None = field(default=None)
-    statistics: Mapping[str, ObservationStatistics] = field(default_factory=dict[str, ObservationStatistics])
+    normalisation: Mapping[str, Mapping[str, FloatArray]] = field(default_factory=dict[str, Mapping[str, FloatArray]])
 
     @property
     def policy(self) -> Policy:
@@ -80,7 +78,7 @@ class Run:
             raise InputError(
                 "policy", "be given to load this run", self.settings.get("policy"), "write rg.load(path, policy=...)"
             )
-        return acting(found, self.statistics.get(name))
+        return acting(found, self.normalisation.get(name))
 
     def save(self, path: str | Path) -> None:
         """Write the run as one file, without pickle; an existing file is replaced at once or not at all."""
@@ -95,7 +93,7 @@ class Run:
             "versions": self.versions,
         }
         thetas = {name: getattr(self, name) for name in THETAS}
-        container.write(Path(path), {**thetas, **_as_arrays(self.statistics)}, facts)
+        container.write(Path(path), {**thetas, **_flat(self.normalisation)}, facts)
 
     def __repr__(self) -> str:
         state = "finished" if self.finished else "stopped"
@@ -143,29 +141,29 @@ def from_facts(arrays: container.Arrays, facts: container.Facts, policy: Policy 
         finished=facts["finished"],
         versions=facts["versions"],
         given_policy=policy,
-        statistics=statistics_of(arrays),
+        normalisation=normalisation_of(arrays),
     )
 
 
-def acting(policy: Policy, statistics: ObservationStatistics | None) -> Policy:
-    """Give the policy under these statistics; as it is where there are none."""
-    return policy if statistics is None else renormalised(policy, statistics)
+def acting(policy: Policy, normalisation: Mapping[str, FloatArray] | None) -> Policy:
+    """Give the policy with normalised observations; as it is where there is no normalisation."""
+    return policy if normalisation is None else Normalised.from_arrays(policy, normalisation)
 
 
-def thetas_with_statistics(kept: Mapping[str, tuple[Policy, FloatArray]]) -> dict[str, FloatArray]:
-    """Give what a file holds of policies and their parameters: the parameters, and the statistics of each policy."""
-    found = {name: policy.statistics for name, (policy, _) in kept.items() if isinstance(policy, Normalised)}
-    return {**{name: theta for name, (_, theta) in kept.items()}, **_as_arrays(found)}
+def thetas_with_normalisation(kept: Mapping[str, tuple[Policy, FloatArray]]) -> dict[str, FloatArray]:
+    """Give what a file holds of policies and their parameters: the parameters, and how each policy normalises."""
+    found = {name: policy.arrays() for name, (policy, _) in kept.items() if isinstance(policy, Normalised)}
+    return {**{name: theta for name, (_, theta) in kept.items()}, **_flat(found)}
 
 
-def statistics_of(arrays: Mapping[str, Any]) -> dict[str, ObservationStatistics]:
-    """Read the statistics of each theta, by its name, from what a file holds."""
-    return {
-        name: ObservationStatistics.from_arrays({part: arrays[f"{name}.{part}"] for part in STATISTICS})
+def normalisation_of(arrays: Mapping[str, Any]) -> dict[str, Mapping[str, FloatArray]]:
+    """Read how observations are normalised at each theta, by its name, from what a file holds."""
+    found = {
+        name: {key.removeprefix(f"{name}."): array for key, array in arrays.items() if key.startswith(f"{name}.")}
         for name in THETAS
-        if f"{name}.{STATISTICS[0]}" in arrays
     }
+    return {name: parts for name, parts in found.items() if parts}
 
 
-def _as_arrays(statistics: Mapping[str, ObservationStatistics]) -> dict[str, FloatArray]:
-    return {f"{name}.{part}": array for name, one in statistics.items() for part, array in one.arrays().items()}
+def _flat(normalisation: Mapping[str, Mapping[str, FloatArray]]) -> dict[str, FloatArray]:
+    return {f"{name}.{part}": array for name, parts in normalisation.items() for part, array in parts.items()}
