@@ -19,7 +19,7 @@ from riskgrad.algorithms.loop import Keeping
 from riskgrad.algorithms.observing import first_cost
 from riskgrad.algorithms.path import RiskPath, SquarePath
 from riskgrad.algorithms.problem import held_out_size, looks, whole
-from riskgrad.algorithms.schedule import ScheduleName, default_numbers
+from riskgrad.algorithms.schedule import ScheduleName, affordable_episodes, default_numbers
 from riskgrad.ascent import Ascent
 from riskgrad.backend import Processes
 from riskgrad.episodes._named_policy import named_policy
@@ -88,7 +88,7 @@ def train(
         step_size: a number is a constant step; or an ascent, such as `Adam(0.1)`.
         smoothing: mu in (0, 1], of the two SF algorithms.
         directions: n, of the two SF algorithms.
-        episodes: m, of each estimate or batch.
+        episodes: m, of each estimate or batch; by default fewer where `max_episodes` is small.
         steps_per_batch: most ascent steps on one batch, of `offp_sf` and `score`.
         risk_path: the part of the run over which the measure goes from the mean to the named one; None for no path.
             "auto" is a `SquarePath`, which starts from the worse of two episodes.
@@ -112,7 +112,9 @@ def train(
         options["entropy"] = bonus if entropy is None else entropy
         options["risk_path"] = _path(measure, plain) if risk_path == "auto" else risk_path
         options |= _own(name, plain, smoothing=smoothing, directions=directions, steps_per_batch=steps_per_batch)
-        options["iterations"] = _iterations(name, trained, options, iterations, max_episodes)
+        if max_episodes is not None:
+            options["episodes"], iterations = _afforded(name, trained, measure, options, iterations, max_episodes)
+        options["iterations"] = PRACTICAL.iterations if iterations is None else iterations
         keeping["about"] = {
             "env": describe(env),
             "horizon": horizon,
@@ -172,22 +174,27 @@ def _own(name: str, plain: bool, **given: float | None) -> dict[str, Any]:
     return {option: value for option, value in given.items() if option in known}
 
 
-def _iterations(
-    name: str, policy: Policy, options: Mapping[str, Any], iterations: int | None, max_episodes: int | None
-) -> int:
-    """Settle the number of iterations, from a budget in episodes if that is what was given."""
-    if max_episodes is None:
-        return PRACTICAL.iterations if iterations is None else iterations
+def _afforded(
+    name: str,
+    policy: Policy,
+    risk: RiskMeasure,
+    options: Mapping[str, Any],
+    iterations: int | None,
+    max_episodes: int,
+) -> tuple[int, int]:
+    """Settle the episodes of each estimate and the number of iterations from a budget in episodes."""
     if iterations is not None:
         raise InputError("iterations and max_episodes", "not both be given", (iterations, max_episodes))
     if options["schedule"] == "paper":
         raise InputError("max_episodes", "not be given with the paper's schedule", max_episodes, "give iterations=")
-    budget = whole("max_episodes", max_episodes)
-    default = default_numbers(policy.dim, off_policy=name != "onp_sf")
-    m = options["episodes"] or default.episodes
-    cost = m
-    if name == "onp_sf":
-        cost = 2 * (options["directions"] or default.directions) * m + (m if options["entropy"] > 0.0 else 0)
+    budget, on_policy = whole("max_episodes", max_episodes), name == "onp_sf"
+    default = default_numbers(policy, risk, off_policy=not on_policy)
+    estimates = 1
+    if on_policy:
+        estimates = 2 * (options["directions"] or default.directions) + (1 if options["entropy"] > 0.0 else 0)
+    usual = default.episodes
+    m = options["episodes"] or affordable_episodes(budget, usual, estimates, risk, off_policy=not on_policy)
+    cost = m * estimates
 
     def total(count: int) -> int:
         first = first_cost(options["normalise"], policy)
@@ -200,4 +207,4 @@ def _iterations(
         raise InputError(
             "max_episodes", f"allow one iteration with its held-out looks, {total(1)} episodes", max_episodes
         )
-    return count
+    return m, count

@@ -21,7 +21,13 @@ class Practical:
         on_policy_directions: n of OnP-SF, at most d.
         off_policy_directions: n of OffP-SF, at most d: a full finite difference for few parameters.
         on_policy_episodes: m of OnP-SF, for each perturbed policy.
+        deterministic_directions: n of OnP-SF for a policy without a density, at most d; its m is the slope M_g' of the
+            measure, 1 for the mean and 10 for CVaR(0.1). Such a policy draws nothing, so that more directions tell more
+            than more episodes of each.
         batch_episodes: m of OffP-SF and of the score algorithm.
+        least_iterations: a budget in episodes that allows fewer with the usual m makes m smaller.
+        least_episodes: but no smaller than this, which is of the batch of OffP-SF and of the score algorithm.
+        least_in_tail: nor than this times the slope M_g', so that a tail holds as many episodes.
         orthogonal: whether the directions of a block are orthogonal.
         risk_path: the part of the run over which the measure goes from the worse of two episodes to the named one.
         entropy: the bonus at the start of the run, as a part of the return's standard deviation.
@@ -42,7 +48,11 @@ class Practical:
     on_policy_directions: int = 16
     off_policy_directions: int = 128
     on_policy_episodes: int = 100
+    deterministic_directions: int = 4
     batch_episodes: int = 400
+    least_iterations: int = 80
+    least_episodes: int = 25
+    least_in_tail: int = 2
     orthogonal: bool = True
     risk_path: float = 0.5
     entropy: float = 0.3

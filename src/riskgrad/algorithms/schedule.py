@@ -3,8 +3,13 @@
 `schedule="paper"` is that of the main theorem (`tm:sf`): a constant step, independent directions. `"practical"` is
 Adam, whose steps do not depend on the scale of rewards, and orthogonal directions. A number given as the step size is
 the paper's constant step; for Adam of another size give `rg.ascent.Adam(size)`.
+
+A budget in episodes settles m as well as N. Many rough steps lead further than few exact ones: with 2,000 episodes and
+the usual batch of 400 a run has four iterations, and learns next to nothing. So m is lowered until there is room for
+80 iterations, as far as the measure allows: its tail must hold an episode or two.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,6 +18,11 @@ from riskgrad.algorithms.problem import Problem, whole
 from riskgrad.ascent import Adam, Ascent, ConstantStep
 from riskgrad.errors import UnknownNameError
 from riskgrad.gradient._smoothed import checked_smoothing
+from riskgrad.policy import Policy
+from riskgrad.policy.base import WithoutDensity
+from riskgrad.policy.normalise import bare
+from riskgrad.risk import RiskMeasure
+from riskgrad.risk.distortion import DistortionMeasure
 from riskgrad.theory import schedule as theorem
 
 ScheduleName = Literal["practical", "paper"]
@@ -76,16 +86,42 @@ def scheduled(schedule: ScheduleName, problem: Problem, off_policy: bool) -> Num
         return Numbers(ConstantStep(plan.step_size), plan.smoothing, plan.directions, plan.episodes, orthogonal=False)
     if schedule != "practical":
         raise UnknownNameError("schedule", schedule, ["paper", "practical"])
-    return default_numbers(problem.policy.dim, off_policy=off_policy)
+    return default_numbers(problem.policy, problem.risk, off_policy=off_policy)
 
 
-def default_numbers(dim: int, *, off_policy: bool) -> Numbers:
-    """Give the practical numbers for d parameters."""
+def default_numbers(policy: Policy, risk: RiskMeasure, *, off_policy: bool) -> Numbers:
+    """Give the practical numbers for a policy and a measure."""
     ours = PRACTICAL
     smoothing = ours.off_policy_smoothing if off_policy else ours.on_policy_smoothing
-    directions = ours.off_policy_directions if off_policy else ours.on_policy_directions
-    episodes = ours.batch_episodes if off_policy else ours.on_policy_episodes
-    return Numbers(Adam(ours.step_size), smoothing, min(dim, directions), episodes, ours.orthogonal)
+    if off_policy:
+        directions, episodes = ours.off_policy_directions, ours.batch_episodes
+    elif isinstance(bare(policy), WithoutDensity):
+        directions, episodes = ours.deterministic_directions, math.ceil(_slope(risk))
+    else:
+        directions, episodes = ours.on_policy_directions, ours.on_policy_episodes
+    return Numbers(Adam(ours.step_size), smoothing, min(policy.dim, directions), episodes, ours.orthogonal)
+
+
+def affordable_episodes(budget: int, usual: int, estimates: int, risk: RiskMeasure, *, off_policy: bool) -> int:
+    """Give m for a budget in episodes: the usual one, or fewer where that would leave few iterations.
+
+    Args:
+        budget: episodes of the whole run, held-out ones included.
+        usual: m without a budget.
+        estimates: how many times m episodes an iteration samples: 1, or 2 n and more of OnP-SF.
+        risk: the measure that they estimate.
+        off_policy: whether one batch serves all estimates.
+    """
+    ours = PRACTICAL
+    room = int(budget / (1.0 + ours.held_out_share) / (ours.least_iterations * estimates))
+    least = math.ceil(ours.least_in_tail * _slope(risk))
+    return min(usual, max(room, least, ours.least_episodes if off_policy else 1))
+
+
+def _slope(risk: RiskMeasure) -> float:
+    """The largest weight of an episode, M_g', over that of the mean; 1 for a measure that has none."""
+    slope = risk.function.slope_bound if isinstance(risk, DistortionMeasure) else 1.0
+    return max(1.0, slope) if math.isfinite(slope) else 1.0
 
 
 def as_ascent(step_size: float | Ascent) -> Ascent:

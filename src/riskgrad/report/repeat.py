@@ -69,12 +69,11 @@ def recipe(run: Run, name: str) -> Recipe | None:
 def defaults(run: Run) -> dict[str, Any]:
     """What the command line would have chosen for this run, by the names of its settings."""
     settings = run.settings
-    algorithm, dim = settings["algorithm"], len(run.theta)
-    numbers = default_numbers(dim, off_policy=algorithm != "onp_sf")
+    algorithm, risk = settings["algorithm"], parse(settings["risk"])
+    numbers = default_numbers(run.policy, risk, off_policy=algorithm != "onp_sf")
     cost = numbers.episodes
     if algorithm == "onp_sf":
         cost = 2 * numbers.directions * numbers.episodes + (numbers.episodes if PRACTICAL.entropy > 0.0 else 0)
-    risk = parse(settings["risk"])
     part, start = settled(None if risk.attitude == "neutral" else SquarePath(PRACTICAL.risk_path), risk)
     return {
         **numbers.settings(),
