@@ -3,20 +3,27 @@
 Every episode that is begun is counted, so that short ones are not favoured. The lanes advance together, one step each
 per turn, so that the policy is asked once per turn rather than once per step. What an episode is does not depend on
 that: its environment is reset with its own seed, and its actions come from its own stream.
+
+All that is done for a single step is to call the environment and to put what it gives into lists. Observations,
+rewards and ages are then seen to for all lanes at once. An answer that cannot be used is looked for lane by lane, so
+that the message names the episode it came from.
 """
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from riskgrad.episodes._block import Block, Diary, Played
 from riskgrad.episodes._noise import draw
+from riskgrad.episodes._settle import settle
 from riskgrad.episodes.environments import Env
-from riskgrad.episodes.spaces import ActionWriter, ObservationReader, number
+from riskgrad.episodes.spaces import ActionWriter, ObservationReader, number, numbers
 from riskgrad.errors import EpisodeError
 from riskgrad.random import environment_seeds
+from riskgrad.types import FloatArray, IntArray
 
 
 class Lanes:
@@ -48,97 +55,142 @@ class Lanes:
         return _Turn(self, block).play()
 
 
+class _Front(NamedTuple):
+    """What the busy lanes [b] hold, as views: the streams and the observations they are at, and whose they are."""
+
+    episodes: IntArray
+    rows: IntArray
+    streams: NDArray[np.uint64]
+    observations: NDArray[Any]
+    entries: NDArray[Any]  # of the observations, which may be states, as rows
+    uniforms: FloatArray
+    totals: FloatArray
+    factors: FloatArray
+
+    def first(self, n: int) -> "_Front":
+        """Give the first n lanes."""
+        parts: list[Any] = [part[:n] for part in self]
+        return _Front(*parts)
+
+
 class _Turn:
     """One block on its way: the state of each lane, the busy ones in front."""
 
     def __init__(self, lanes: Lanes, block: Block) -> None:
         self.lanes, self.block = lanes, block
-        self.busy = min(len(lanes.envs), len(block.rows))
+        self.busy = busy = min(len(lanes.envs), len(block.rows))
         self.upcoming = 0
         self.seeds: list[int] = environment_seeds(block.words).tolist()
         self.diary = Diary(block, lanes.reader.size)
         self.values, self.lengths = np.empty(len(block.rows)), np.empty(len(block.rows), dtype=np.int64)
-        # of each lane: its environment, the episode it plays, what came of it so far
-        self.envs = lanes.envs[: self.busy]
-        self.episodes = np.zeros(self.busy, dtype=np.int64)
-        self.rows = np.zeros(self.busy, dtype=np.int64)
-        self.streams = np.zeros(self.busy, dtype=np.uint64)
-        self.observations = lanes.reader.room(self.busy)
-        self.totals, self.factors, self.ages = [0.0] * self.busy, [1.0] * self.busy, [0] * self.busy
+        # of each lane: its environment, the turn in which its episode began, and what is in arrays
+        self.envs = lanes.envs[:busy]
+        self.steps: list[Callable[[Any], Any]] = [env.step for env in self.envs]
+        self.begun = [0] * busy
+        observations = lanes.reader.room(busy)
+        self.state = _Front(
+            episodes=np.zeros(busy, dtype=np.int64),
+            rows=np.zeros(busy, dtype=np.int64),
+            streams=np.zeros(busy, dtype=np.uint64),
+            observations=observations,
+            entries=observations.reshape(busy, -1),
+            uniforms=np.empty((busy, block.policy.noise_size)),
+            totals=np.zeros(busy),
+            factors=np.ones(busy),
+        )
+        self.turns, self.deadline = 0, lanes.horizon
 
     def play(self) -> Played:
-        policy, block, writer, read = self.block.policy, self.block, self.lanes.writer, self.lanes.reader.read
-        uniforms = np.empty((self.busy, policy.noise_size))
+        policy, thetas, diary, write = self.block.policy, self.block.thetas, self.diary, self.lanes.writer.one_by_one
         for lane in range(self.busy):
             self._begin(lane)
-        steps = [env.step for env in self.envs]
-        while self.busy:
-            n = self.busy
-            draw(self.streams[:n], uniforms[:n])
-            actions = policy.act(block.thetas, self.rows[:n], self.observations[:n], uniforms[:n])
-            if self.diary.active:
-                self.diary.note(self.episodes[:n], self.observations[:n], actions)
-            over = self._step(steps, writer.one_by_one(policy.executed(actions)), read)
-            for lane in reversed(over):
-                self._end(lane, steps)
-        return self.diary.closed(self.values, self.lengths)
+        while n := self.busy:
+            front = self.state.first(n)
+            while self.busy == n:
+                draw(front.streams, front.uniforms)
+                actions = policy.act(thetas, front.rows, front.observations, front.uniforms)
+                if diary.active:
+                    diary.note(front.episodes, front.observations, actions)
+                for lane in reversed(self._step(front, write(policy.executed(actions)))):
+                    self._end(lane)
+        return diary.closed(self.values, self.lengths)
 
-    def _step(
-        self, steps: list[Callable[[Any], Any]], actions: list[Any], read: Callable[[Any], Any] | None
-    ) -> list[int]:
-        """Take one step in each busy lane; give the lanes whose episode is over. All that is done per step is here."""
-        observations, totals, factors, ages = self.observations, self.totals, self.factors, self.ages
-        horizon, discount = self.lanes.horizon, self.lanes.discount
+    def _step(self, front: _Front, actions: list[Any]) -> list[int]:
+        """Take one step in each busy lane; give the lanes whose episode is over."""
+        found: list[Any] = []
+        rewards: list[Any] = []
         over: list[int] = []
-        lane = 0
         try:
-            for lane, (step, action) in enumerate(zip(steps, actions, strict=False)):
-                found, reward, terminated, truncated, _ = step(action)
-                observations[lane] = found if read is None else read(found)
-                if type(reward) is not float:
-                    reward = number(reward)
-                totals[lane] += factors[lane] * reward
-                factors[lane] *= discount
-                ages[lane] = age = ages[lane] + 1
-                if terminated or truncated or age >= horizon:
-                    over.append(lane)
+            for step, action in zip(self.steps, actions, strict=False):
+                seen, reward, terminated, truncated, _ = step(action)
+                if terminated or truncated:
+                    over.append(len(found))
+                found.append(seen)
+                rewards.append(reward)
         except Exception as error:
-            raise self._failure(lane, f"{type(error).__name__}: {error}") from error
-        if not math.isfinite(observations.sum()):
-            bad = np.flatnonzero(~np.all(np.isfinite(observations), axis=1))
+            raise self._failure(len(found), f"{type(error).__name__}: {error}") from error
+        self._settle(front, found, rewards)
+        return self._with_the_old(over) if self.turns >= self.deadline else over
+
+    def _settle(self, front: _Front, found: list[Any], rewards: list[Any]) -> None:
+        """Add the rewards of a turn and read its observations, both of which have to be finite."""
+        earned, seen, reader = numbers(rewards), self.lanes.reader.together(found), self.lanes.reader
+        if earned is None:
+            earned = np.array([self._checked(lane, number, each) for lane, each in enumerate(rewards)], dtype=float)
+        self.turns += 1
+        if seen is None:
+            seen = np.array([self._checked(lane, reader.read, each) for lane, each in enumerate(found)])
+        seen = seen.reshape(len(found), -1)
+        if not settle(earned, self.lanes.discount, front.totals, front.factors, seen, front.entries):
+            bad = np.flatnonzero(~np.isfinite(front.entries).all(axis=1))
             raise self._failure(int(bad[0]), "the observation is not finite")
-        return over
+
+    def _with_the_old(self, over: list[int]) -> list[int]:
+        """Add the lanes whose episode has reached the horizon; say when the next one does."""
+        horizon, turns = self.lanes.horizon, self.turns
+        old = [lane for lane in range(self.busy) if turns - self.begun[lane] >= horizon]
+        ends = sorted({*over, *old})
+        going = [self.begun[lane] for lane in range(self.busy) if lane not in ends]
+        self.deadline = min([turns, *going]) + horizon
+        return ends
 
     def _begin(self, lane: int) -> None:
         """Begin the next episode in a lane."""
-        episode = self.upcoming
+        episode, state = self.upcoming, self.state
         self.upcoming += 1
-        self.episodes[lane], self.rows[lane] = episode, self.block.rows[episode]
-        self.streams[lane] = self.block.words[episode]
-        self.totals[lane], self.factors[lane], self.ages[lane] = 0.0, 1.0, 0
+        state.episodes[lane], state.rows[lane] = episode, self.block.rows[episode]
+        state.streams[lane] = self.block.words[episode]
+        state.totals[lane], state.factors[lane], self.begun[lane] = 0.0, 1.0, self.turns
         try:
             found, _ = self.envs[lane].reset(seed=self.seeds[episode])
-            self.observations[lane] = self.lanes.reader.first(found)
+            state.observations[lane] = self.lanes.reader.read(found)
         except Exception as error:
             raise self._failure(lane, f"{type(error).__name__} in reset: {error}") from error
 
-    def _end(self, lane: int, steps: list[Callable[[Any], Any]]) -> None:
+    def _end(self, lane: int) -> None:
         """End the episode of a lane, and begin the next one or take the lane out."""
-        if not math.isfinite(self.totals[lane]):
+        state = self.state
+        if not math.isfinite(state.totals[lane]):
             raise self._failure(lane, "a reward is not finite")
-        episode = self.episodes[lane]
-        self.values[episode], self.lengths[episode] = self.totals[lane], self.ages[lane]
+        episode = state.episodes[lane]
+        self.values[episode], self.lengths[episode] = state.totals[lane], self.turns - self.begun[lane]
         if self.upcoming < len(self.block.rows):
             self._begin(lane)
             return
         self.busy = last = self.busy - 1
-        for array in (self.episodes, self.rows, self.streams, self.observations):
+        for array in state:
             array[lane] = array[last]
-        self.totals[lane], self.factors[lane], self.ages[lane] = self.totals[last], self.factors[last], self.ages[last]
-        self.envs[lane], steps[lane] = self.envs[last], steps[last]
-        self.observations[last] = 0
+        self.envs[lane], self.steps[lane], self.begun[lane] = self.envs[last], self.steps[last], self.begun[last]
+        del self.envs[last], self.steps[last], self.begun[last]
+
+    def _checked(self, lane: int, convert: Callable[[Any], Any], value: Any) -> Any:
+        """Convert what the environment of a lane gave."""
+        try:
+            return convert(value)
+        except Exception as error:
+            raise self._failure(lane, f"{type(error).__name__}: {error}") from error
 
     def _failure(self, lane: int, reason: str) -> EpisodeError:
-        episode = int(self.episodes[lane])
-        row = self.block.first_row + int(self.rows[lane])
-        return EpisodeError(self.lanes.name, row, self.seeds[episode], self.ages[lane], reason)
+        episode = int(self.state.episodes[lane])
+        row = self.block.first_row + int(self.state.rows[lane])
+        return EpisodeError(self.lanes.name, row, self.seeds[episode], self.turns - self.begun[lane], reason)

@@ -11,31 +11,55 @@ import numpy as np
 from riskgrad.compiled import kernel
 from riskgrad.types import FloatArray, IntArray
 
+ROUNDING = 6755399441055744.0 + 1023.0  # 1.5 * 2^52: adding it rounds to an integer; 1023 is the bias of an exponent
+
 
 @kernel
 def _layer(theta: FloatArray, start: int, inputs: FloatArray, n_in: int, outputs: FloatArray, n_out: int) -> None:
-    """Write weights . inputs + bias of the layer whose numbers begin at `start`."""
-    bias = start + n_in * n_out
-    for j in range(n_out):
-        outputs[j] = theta[bias + j]
-    for i in range(n_in):
-        x = inputs[i]
-        if x != 0.0:  # one-hot observations and resting units cost nothing
+    """Write weights . inputs + bias of the layer whose numbers begin at `start`.
+
+    Four inputs are added at a time, in their order, so that an output is read and written once for all four.
+    """
+    end, whole = start + n_in * n_out, n_in - n_in % 4
+    outputs[:n_out] = theta[end : end + n_out]
+    # slices, since an index that begins at 0 is known to be no negative one, and the loops run several at a time
+    for i in range(0, whole, 4):
+        w, x, y, z = inputs[i], inputs[i + 1], inputs[i + 2], inputs[i + 3]
+        if w != 0.0 or x != 0.0 or y != 0.0 or z != 0.0:  # one-hot observations and resting units cost little
             first = start + i * n_out
+            a, b = theta[first : first + n_out], theta[first + n_out : first + 2 * n_out]
+            c, d = theta[first + 2 * n_out : first + 3 * n_out], theta[first + 3 * n_out : first + 4 * n_out]
             for j in range(n_out):
-                outputs[j] += x * theta[first + j]
+                outputs[j] = (((outputs[j] + w * a[j]) + x * b[j]) + y * c[j]) + z * d[j]
+    for i in range(whole, n_in):
+        x, a = inputs[i], theta[start + i * n_out : start + (i + 1) * n_out]
+        for j in range(n_out):
+            outputs[j] += x * a[j]
 
 
 @kernel
 def _bend(units: FloatArray, count: int, relu: bool) -> None:
-    """Apply the activation in place."""
+    """Apply the activation in place.
+
+    tanh |x| = (1 - e) / (1 + e) with e = exp(-2 |x|) = 2^k exp(r), a polynomial for exp(r), and k put into the exponent
+    of a double. It is right within 3e-16 and, unlike the C library's, runs several at a time.
+    """
     if relu:
         for j in range(count):
             units[j] = max(units[j], 0.0)
-    else:
-        for j in range(count):
-            # tanh within 2e-16, three times as fast as that of the C library
-            units[j] = 1.0 - 2.0 / (math.exp(2.0 * units[j]) + 1.0)
+        return
+    for j in range(count):
+        x = units[j]
+        y = -2.0 * min(abs(x), 20.0)
+        shifted = y * 1.4426950408889634 + ROUNDING  # the last bits are now k + 1023
+        k = shifted - ROUNDING
+        r = (y - k * 0.693147180369123816490) - k * 1.90821492927058770002e-10
+        tail = 1.0 / 39916800.0 + r * (1.0 / 479001600.0 + r / 6227020800.0)
+        tail = 1.0 / 40320.0 + r * (1.0 / 362880.0 + r * (1.0 / 3628800.0 + r * tail))
+        tail = 1.0 / 120.0 + r * (1.0 / 720.0 + r * (1.0 / 5040.0 + r * tail))
+        tail = 1.0 + r * (1.0 + r * (0.5 + r * (1.0 / 6.0 + r * (1.0 / 24.0 + r * tail))))
+        e = tail * np.int64(np.float64(shifted).view(np.int64) << 52).view(np.float64)
+        units[j] = math.copysign((1.0 - e) / (1.0 + e), x)
 
 
 @kernel
@@ -65,6 +89,29 @@ def forward(
     room = np.empty((2, np.max(sizes)))
     for b in range(len(rows)):
         _through(thetas[rows[b]], inputs[b], sizes, relu, room, outputs[b])
+
+
+@kernel
+def draw_normal(
+    thetas: FloatArray,
+    rows: IntArray,
+    inputs: FloatArray,
+    sizes: IntArray,
+    relu: bool,
+    spread: float,
+    normals: FloatArray,
+    actions: FloatArray,
+) -> None:
+    """Write the outputs [B, n] plus spread * exp(log_std) * normals [B, n]; log_std follows the network in thetas."""
+    room, n = np.empty((2, np.max(sizes))), sizes[-1]
+    begin = 0
+    for layer in range(len(sizes) - 1):
+        begin += (sizes[layer] + 1) * sizes[layer + 1]
+    for b in range(len(rows)):
+        theta = thetas[rows[b]]
+        _through(theta, inputs[b], sizes, relu, room, actions[b])
+        for j in range(n):
+            actions[b, j] += spread * math.exp(theta[begin + j]) * normals[b, j]
 
 
 @kernel

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.errors import InputError
+from riskgrad.policy import _network_kernels as kernels
 from riskgrad.policy.base import Policy, checked_coefficients, checked_theta, checked_thetas
 from riskgrad.policy.bounds import Bounds
 from riskgrad.policy.network import Activation, Network, checked_hidden, unbatched
@@ -127,10 +128,12 @@ class Gaussian(Policy):
         self, thetas: FloatArray, rows: IntArray, observations: NDArray[Any], uniforms: FloatArray | None
     ) -> NDArray[Any]:
         """Choose an action for each observation; see `Policy.act`."""
-        means = self.network.apply(thetas, rows, self.network.acting_inputs(observations))
+        inputs, net = self.network.acting_inputs(observations), self.network
         if uniforms is None:
-            return means
-        return means + self._std(thetas)[rows] * standard_normal(uniforms)
+            return net.apply(thetas, rows, inputs)
+        actions, normals = np.empty((len(rows), net.outputs)), standard_normal(uniforms)
+        kernels.draw_normal(thetas, rows, inputs, net.sizes, net.relu, self.initial_std, normals, actions)
+        return actions
 
     def executed(self, actions: NDArray[Any]) -> NDArray[Any]:
         """Give the actions within the bounds of the environment [B, n]."""
@@ -162,4 +165,4 @@ def standard_normal(uniforms: FloatArray) -> FloatArray:
     """Give the inverse normal CDF at uniform numbers in [0, 1)."""
     from scipy.special import ndtri  # noqa: PLC0415 - scipy only where actions are drawn
 
-    return np.asarray(ndtri(np.clip(uniforms, SMALLEST, 1.0 - 2.0 * SMALLEST)), dtype=np.float64)
+    return np.asarray(ndtri(np.maximum(uniforms, SMALLEST)), dtype=np.float64)
