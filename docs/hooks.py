@@ -73,6 +73,7 @@ def commands() -> str:
 def _row(parameter: Any) -> str:
     option = parameter.param_type_name == "option"
     name = ", ".join(parameter.opts) if option else parameter.name.upper()
-    default = "" if parameter.default in (None, False, "", ()) or parameter.required else f"`{parameter.default}`"
+    plain = parameter.default is None or isinstance(parameter.default, bool) or callable(parameter.default)
+    default = "" if plain or parameter.required or parameter.default == "" else f"`{parameter.default}`"
     about = html.escape(getattr(parameter, "help", None) or "").replace("|", "\\|")
     return f"| `{name}` | {default} | {about} |"

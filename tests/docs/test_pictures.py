@@ -1,0 +1,54 @@
+"""The pictures of the docs are in step with the library: quick ones are computed anew, and every one is used."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+WORDS = re.compile(r"<desc>(.*?)</desc>", flags=re.S)
+LABEL = re.compile(r"<text[^>]*>(.*?)</text>", flags=re.S)
+
+
+def loaded():
+    made = importlib.util.spec_from_file_location("docs_pictures", DOCS / "pictures.py")
+    module = importlib.util.module_from_spec(made)
+    made.loader.exec_module(module)
+    return module
+
+
+pictures = loaded()
+
+
+@pytest.mark.parametrize("name", sorted(pictures.QUICK))
+def test_a_picture_says_what_the_library_computes(name):
+    kept = (DOCS / "pictures" / f"{name}.svg").read_text()
+    page, words = pictures.QUICK[name]()
+    assert WORDS.findall(kept) == [words], "run python docs/pictures.py"
+    assert sorted(LABEL.findall(kept)) == sorted(LABEL.findall(pictures.written(name, (page, words))))
+
+
+def test_every_picture_is_made_here_and_used():
+    kept = {place.stem for place in (DOCS / "pictures").glob("*.svg")}
+    assert kept == set(pictures.QUICK) | set(pictures.SLOW)
+    text = "".join(page.read_text() for page in DOCS.glob("**/*.md"))
+    assert kept == set(re.findall(r"\]\((?:\.\./)?pictures/([\w-]+)\.svg\)", text))
+
+
+def test_a_picture_alone_follows_the_scheme_and_asks_for_nothing():
+    for place in (DOCS / "pictures").glob("*.svg"):
+        text = place.read_text()
+        assert "prefers-color-scheme:dark" in text
+        assert re.findall(r"(?:href|src)=\"(?!#)|url\((?!#)", text) == [], place.name
+        assert len(text) < 60_000, place.name
+
+
+def test_the_text_beside_a_picture_has_its_numbers():
+    """What the pages say of the maze, which takes too long to train here."""
+    said = "".join(WORDS.findall("".join((DOCS / "pictures" / f"{n}.svg").read_text() for n in pictures.SLOW)))
+    for number in ("35 of 40", "0 of 40", "3.12", "-65.67", "2.16", "-5.31"):
+        assert number in said
+    page = (DOCS / "tutorial.md").read_text()
+    for words in ("3.1 on average, and -66 over", "2.2 on average, and -5.3 over", "35 of them pass", "none passes"):
+        assert words in " ".join(page.split())
