@@ -1,6 +1,7 @@
 """The command line as a user meets it."""
 
 import json
+import re
 import resource
 import subprocess
 import sys
@@ -13,13 +14,29 @@ def riskgrad(*words):
 
 
 def test_demo(tmp_path):
+    """The real command: what a newcomer runs first, and what it says last."""
     done = riskgrad("demo", "--out", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
-    assert "it takes the valley (100%)" in done.stdout
-    assert "the commuter takes the pass (100% of the time)" in done.stdout
-    assert (tmp_path / "out" / "two-roads.svg").stat().st_size > 10_000
-    assert "The report is in" in done.stdout
-    assert 50_000 < (tmp_path / "out" / "report.html").stat().st_size < 1_000_000
+    assert "neutral (mean)      200/200" in done.stdout, "piped, progress is plain lines"
+    *_, neutral, averse, traded, where = done.stdout.splitlines()
+    past, mean, worst = numbers(neutral, r"past the guard in (\S+)% of its walks: it returns (\S+) .* and (\S+) on its")
+    assert past > 95
+    assert 2.5 < mean < 5.5
+    assert worst < -55
+    round_, mean, worst = numbers(averse, r"goes round the guard in (\S+)% of its walks: (\S+) on .* and (\S+) on its")
+    assert round_ > 97
+    assert 1.5 < mean < 2.6
+    assert worst > -9
+    gives, better = numbers(traded, r"So it gives up (\S+) on average, and its worst days are (\S+) better")
+    assert gives < 3
+    assert better > 50
+    assert where == f"The report is in {tmp_path / 'out' / 'report.html'}: open it in any browser."
+    assert 100_000 < (tmp_path / "out" / "report.html").stat().st_size < 1_000_000
+    assert 30_000 < (tmp_path / "out" / "maze.svg").stat().st_size < 200_000
+
+
+def numbers(line, pattern):
+    return [float(text.replace("\N{MINUS SIGN}", "-")) for text in re.search(pattern, line).groups()]
 
 
 def test_train_resume_and_evaluate(tmp_path):

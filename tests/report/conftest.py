@@ -26,3 +26,15 @@ def four(runs):
 @pytest.fixture(scope="session")
 def page(four, tmp_path_factory):
     return write_report(four, tmp_path_factory.mktemp("page") / "report.html", episodes=2000)
+
+
+@pytest.fixture(scope="session")
+def maze_runs():
+    """Four policies of the guarded maze that have hardly learned: they wander, which makes the largest pictures."""
+    risks = ("mean", "cvar:0.05", "dual-power:3", "mean-variance:0.1")
+    return {risk: rg.train("riskgrad/GuardedMaze-v0", risk, iterations=4, seed=0) for risk in risks}
+
+
+@pytest.fixture(scope="session")
+def maze_page(maze_runs, tmp_path_factory):
+    return write_report(maze_runs, tmp_path_factory.mktemp("maze") / "report.html", episodes=1000)

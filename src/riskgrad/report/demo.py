@@ -1,110 +1,157 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # matplotlib is only partly typed
-"""The demonstration: one model, two trainings, and what risk-sensitivity bought.
+"""The demonstration: one maze, two trainings, and what risk-sensitivity bought.
 
-A commuter drives over a pass (short, with a rare rockfall) or through a valley (long and safe). Trained on the mean,
-the policy takes the pass; trained on the mean of the worst tenth, it takes the valley. The model is finite, so that the
-law of the return of both policies, and hence their risk, is exact.
+In the guarded maze the short way to the goal passes a cell that a guard watches now and then, at a high price. Trained
+on the mean, a policy takes the short way; trained on the mean of the worst twentieth of episodes, it goes round. Both
+trainings are `riskgrad.train` with nothing but the environment, the measure and the seed.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
-
-import numpy as np
-from matplotlib.axes import Axes
+from typing import Any, Final
 
 from riskgrad._train import train
-from riskgrad.exact import return_law
-from riskgrad.mdp.models import MODELS
-from riskgrad.report.page import write_report
-from riskgrad.report.style import AVERSE, COLOURS, figure, save
-from riskgrad.risk import parse
+from riskgrad.envs import maze
+from riskgrad.report.floor_map import draw_walks
+from riskgrad.report.page import page_of
+from riskgrad.report.played import EPISODES, Played, play
+from riskgrad.report.style import figure
+from riskgrad.report.theme import inline
+from riskgrad.report.walks import Walks, walks_of
+from riskgrad.report.words import meaning, number, percent
+from riskgrad.risk import CVaR
 from riskgrad.run import Run
-from riskgrad.types import DiscreteLaw
 
-MODEL = "two-roads"
-RISKS = {"neutral": "mean", "averse": "cvar:0.1"}
-MEASURES = ("mean", "cvar:0.1", "cvar:0.01", "dual-power:3", "mean-variance:0.1")
-PALETTE = {"neutral": COLOURS[1], "averse": AVERSE}
-ITERATIONS = 150
+ENV: Final = "riskgrad/GuardedMaze-v0"
+RISKS: Final = {"neutral": "mean", "averse": "cvar:0.05"}
+TAIL: Final = 0.05
+TITLE: Final = "The guarded maze"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Outcome:
-    """A trained policy with the exact law of its return.
+    """A trained policy with what it does on fresh episodes.
 
     Attributes:
-        run: the training.
-        law: the law of the return.
-        valley: how often the policy chooses the valley on leaving home.
+        played: the run, played on fresh episodes.
+        walks: some of its episodes, position by position.
     """
 
-    run: Run
-    law: DiscreteLaw
-    valley: float
+    played: Played
+    walks: Walks
+
+    @property
+    def guarded(self) -> float:
+        """The share of walks that pass the guarded cell."""
+        return self.walks.through(maze.GUARDED)
+
+    @property
+    def mean(self) -> float:
+        """The mean return."""
+        return float(self.played.values.mean())
+
+    @property
+    def worst(self) -> float:
+        """The mean return of the worst twentieth of the episodes."""
+        return float(CVaR(TAIL).estimate(self.played.values))
 
 
-def trained(seed: int, progress: Callable[[str, int], Callable[..., None]] | None = None) -> dict[str, Outcome]:
-    """Train the neutral and the averse policy.
+Watch = Callable[[str], AbstractContextManager[Callable[..., Any] | None]]
+
+
+def unwatched(name: str) -> AbstractContextManager[None]:
+    """Watch nothing."""
+    del name
+    return nullcontext()
+
+
+def trained(seed: int, watch: Watch = unwatched, **options: Any) -> dict[str, Run]:
+    """Train the neutral and the averse policy, one after the other.
 
     Args:
         seed: of both runs.
-        progress: given a name and the number of iterations, gives the callback of that run.
+        watch: given the name of a run, a context in which it is trained and which gives its callback.
+        options: for `riskgrad.train`, such as a smaller budget.
     """
-    model = MODELS[MODEL]()
-    outcomes: dict[str, Outcome] = {}
+    runs: dict[str, Run] = {}
     for name, risk in RISKS.items():
-        callback = None if progress is None else progress(name, ITERATIONS)
-        run = train(MODEL, risk=risk, iterations=ITERATIONS, seed=seed, callback=callback)
-        if not run.finished:
+        with watch(name) as callback:
+            runs[name] = train(ENV, risk=risk, seed=seed, callback=callback, **options)
+        if not runs[name].finished:
             raise KeyboardInterrupt  # a training stops politely when asked to; the demonstration stops with it
-        table = run.policy.probabilities(run.theta, np.arange(model.n_states))
-        outcomes[name] = Outcome(run, return_law(model, table), float(table[0, 1]))
-    return outcomes
+    return runs
 
 
-def risk_table(outcomes: dict[str, Outcome]) -> list[tuple[str, float, float]]:
-    """Each measure with its exact value for the neutral and for the averse policy."""
-    laws = outcomes["neutral"].law, outcomes["averse"].law
-    return [(text, parse(text).value(laws[0]), parse(text).value(laws[1])) for text in MEASURES]
+def outcomes_of(runs: Mapping[str, Run], seed: int, episodes: int = EPISODES) -> dict[str, Outcome]:
+    """Play both policies on the same fresh episodes, and let them walk."""
+    found: dict[str, Outcome] = {}
+    for one in play(runs, episodes=episodes, seed=seed):
+        walks = walks_of(one, seed=seed)
+        if walks is not None:
+            found[one.name] = Outcome(one, walks)
+    return found
 
 
-def report(outcomes: dict[str, Outcome], path: Path, seed: int) -> Path:
+def report(outcomes: Mapping[str, Outcome], path: Path, seed: int) -> Path:
     """Write the page about both policies."""
-    runs = {name: outcome.run for name, outcome in outcomes.items()}
-    return write_report(runs, path, seed=seed, title="Two roads to work")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    page = page_of([outcome.played for outcome in outcomes.values()], title=TITLE, seed=seed)
+    path.write_text(page, encoding="utf-8")
+    return path
 
 
-def draw(outcomes: dict[str, Outcome], path: Path) -> Path:
-    """Draw how both policies' days fall out, and how the averse one learned."""
-    page, (left, right) = figure(11.0, 4.2, columns=2)
-    _draw_laws(left, outcomes)
-    history = outcomes["averse"].run.history
-    for key, label, colour in (("mean", "mean", COLOURS[1]), ("risk", "CVaR(0.1)", AVERSE)):
-        points = [(line["episodes"], line[key]) for line in history if line.get(key) is not None]
-        right.plot(*zip(*points, strict=True), color=colour, linewidth=1.6, label=label)
-    right.set(
-        xlabel="episodes",
-        ylabel="estimate (minutes)",
-        title="The averse policy learns: it gives up some mean for the bad days",
-    )
-    right.legend(frameon=False, fontsize=9)
-    return save(page, path)
+def learned(outcomes: Mapping[str, Outcome]) -> list[str]:
+    """Say in plain words what was learned, a sentence a line."""
+    neutral, averse = outcomes["neutral"], outcomes["averse"]
+    mean, worst = averse.mean - neutral.mean, averse.worst - neutral.worst
+    traded = "gives up" if mean < 0.0 else "gains"
+    changed = "better" if worst > 0.0 else "worse"
+    first = f"{_tenths(neutral.mean)} on average, and {_tenths(neutral.worst)} on its worst days (1 in 20)"
+    second = f"{_tenths(averse.mean)} on average, and {_tenths(averse.worst)} on its worst days"
+    third = f"{traded} {_tenths(abs(mean))} on average, and its worst days are {_tenths(abs(worst))} {changed}"
+    return [
+        f"Trained on the mean, the policy {_way(neutral)}: it returns {first}.",
+        f"Trained on its worst days, it {_way(averse)}: {second}.",
+        f"So it {third}.",
+    ]
 
 
-def _draw_laws(axis: Axes, outcomes: dict[str, Outcome]) -> None:
-    for offset, (name, outcome) in zip((-0.9, 0.9), outcomes.items(), strict=True):
-        law, colour = outcome.law, PALETTE[name]
-        axis.bar(
-            law.values + offset, law.probabilities, width=1.8, color=colour, alpha=0.8, label=f"{name} ({RISKS[name]})"
-        )
-        tail = parse("cvar:0.1").value(law)
-        arrow = {"arrowstyle": "-|>", "color": colour, "linewidth": 2.0}
-        axis.annotate("", xy=(tail, 1e-4), xytext=(tail, 2e-3), arrowprops=arrow)
-    axis.set_yscale("log")
-    axis.set_ylim(1e-4, 1.5)
-    axis.set(
-        xlabel="return (minus minutes to work)", ylabel="probability", title="Exact law (arrows: mean of the worst 10%)"
-    )
-    axis.legend(frameon=False, fontsize=9, loc="upper left")
+def draw(outcomes: Mapping[str, Outcome], path: Path) -> Path:
+    """Draw the walks of both policies side by side, as an SVG file that follows the reader's light or dark scheme."""
+    page, axes = figure(9.6, 5.5, columns=len(outcomes))
+    page.set_layout_engine("constrained", w_pad=0.14, h_pad=0.14, wspace=0.02)
+    for index, (axis, outcome) in enumerate(zip(axes, outcomes.values(), strict=True)):
+        draw_walks(axis, outcome.walks, index)
+        axis.set_title(f"trained on {meaning(outcome.played.risk)}", fontsize=11, fontweight="bold", loc="left", pad=8)
+        facts = [f"mean {_tenths(outcome.mean)}", f"worst 5%: {_tenths(outcome.worst)}"]
+        words = " \N{MIDDLE DOT} ".join([*facts, f"{percent(outcome.guarded)} pass the guard"])
+        axis.set_xlabel(words, fontsize=11.5, loc="left", labelpad=7)
+    path.write_text(_alone(inline(page, "maze")), encoding="utf-8")
+    return path
+
+
+def _alone(svg: str) -> str:
+    """Make a file of a page's figure: with the page's colours and a ground to stand on."""
+    style = files("riskgrad.report").joinpath("templates/report.css").read_text(encoding="utf-8")
+    colours = style[: style.index("* {")]
+    opening, rest = re.split(r"(?<=>)", svg, maxsplit=1)
+    width, height = opening.split('viewBox="0 0 ')[1].split('"')[0].split()
+    opening = opening.replace("<svg ", f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" ')
+    look = "svg { color: var(--ink); } text { fill: currentColor; font-family: system-ui, sans-serif !important; }"
+    ground = '<rect width="100%" height="100%" rx="12" style="fill: var(--card)"/>'
+    return f"{opening}\n<style>\n{colours}{look}\n</style>\n{ground}{rest}\n"
+
+
+def _way(outcome: Outcome) -> str:
+    if outcome.guarded > 0.5:
+        return f"takes the short way past the guard in {percent(outcome.guarded)} of its walks"
+    return f"goes round the guard in {percent(1.0 - outcome.guarded)} of its walks"
+
+
+def _tenths(value: float) -> str:
+    return number(round(value, 1))

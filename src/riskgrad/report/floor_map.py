@@ -127,5 +127,5 @@ def _draw_headings(axis: Axes, walks: Walks) -> None:
     i, j = np.nonzero((walks.visited > SEEN) & (np.hypot(headings[..., 0], headings[..., 1]) > UNDECIDED))
     x, y = LONGEST_ARROW * headings[i, j].T
     look: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1.0, "pivot": "mid", "units": "x"}
-    head = {"headwidth": 5.5, "headlength": 5.5, "headaxislength": 5.0, "minlength": 0.0}
+    head: dict[str, Any] = {"headwidth": 5.5, "headlength": 5.5, "headaxislength": 5.0, "minlength": 0.0}
     axis.quiver(i, j, x, y, color=INK, width=0.03, zorder=3, **look, **head)

@@ -119,7 +119,7 @@ def page_of(played: Sequence[Played], *, title: str = "", confidence: float = 0.
         env=env,
         chapters=chapters,
         summary=told(played, tables, comparison),
-        maps=_maps(played),
+        maps=_maps(played, seed),
         shared=_shared(played, tables),
         comparison=comparison,
         letters={one.name: shared.letter(index) for index, one in enumerate(played)},
@@ -164,9 +164,9 @@ def _chapter(one: Played, index: int, played: Sequence[Played], table: Table) ->
     )
 
 
-def _maps(played: Sequence[Played]) -> list[Picture]:
+def _maps(played: Sequence[Played], seed: int) -> list[Picture]:
     """Where each run goes, for environments that say what stands where and for grid worlds."""
-    drawn = [floor_map(one, index) or policy_map(one, index) for index, one in enumerate(played)]
+    drawn = [floor_map(one, index, seed) or policy_map(one, index, seed) for index, one in enumerate(played)]
     return [_picture(figure) for figure in drawn if figure is not None]
 
 

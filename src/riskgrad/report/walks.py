@@ -4,6 +4,7 @@ The episodes are played on the Gymnasium environment itself, whatever the run wa
 environment that knows where it is.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,7 +21,7 @@ from riskgrad.random import Purpose, Stream
 from riskgrad.report.played import Played
 from riskgrad.types import FloatArray, IntArray
 
-WALKS: Final = 1000
+WALKS: Final = 400
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,48 +89,54 @@ def walks_of(one: Played, walks: int = WALKS, seed: int = 0) -> Walks | None:
         walks: how many episodes.
         seed: of the episodes.
     """
-    env = _environment(one)
-    plan = None if env is None else getattr(env.unwrapped, "floor_plan", None)
-    if env is None or not isinstance(plan, FloorPlan):
+    make = _maker(one)
+    plan = None if make is None else getattr(make().unwrapped, "floor_plan", None)
+    if make is None or not isinstance(plan, FloorPlan):
         return None
-    log = _Log(env)
-    horizon = one.run.settings.get("horizon")
-    GymnasiumSource(log, horizon).returns(
-        one.run.policy, one.run.theta[np.newaxis], walks, Stream(seed, Purpose.EXAMPLE)
-    )
-    paths = tuple(np.array(path, dtype=np.float64) for path in log.paths)
-    return Walks(plan, paths, tuple(tuple(actions) for actions in log.actions))
+    paths, actions = list[list[tuple[float, float]]](), list[list[Any]]()
+    logs: dict[int, _Log] = {}
+
+    def logged() -> Env:
+        env = make()
+        return logs.setdefault(id(env), _Log(env, paths, actions))  # a factory may hand out one environment again
+
+    source = GymnasiumSource(logged, one.run.settings.get("horizon"))
+    source.returns(one.run.policy, one.run.theta[np.newaxis], walks, Stream(seed, Purpose.EXAMPLE))
+    return Walks(plan, tuple(np.array(path) for path in paths), tuple(tuple(done) for done in actions))
 
 
 class _Log(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Notes where the environment is after its reset and each of its steps, and what was done."""
+    """Notes where the environment is after its reset and each of its steps, and what was done.
 
-    def __init__(self, env: Env) -> None:
+    Several of them write into the same lists, an entry for each episode in the order in which episodes begin.
+    """
+
+    def __init__(self, env: Env, paths: list[list[tuple[float, float]]], actions: list[list[Any]]) -> None:
         gymnasium.Wrapper.__init__(self, env)
-        self.paths: list[list[tuple[float, float]]] = []
-        self.actions: list[list[Any]] = []
+        self._paths, self._actions = paths, actions
         self._inner: Any = env.unwrapped
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         answer = self.env.reset(seed=seed, options=options) if options else self.env.reset(seed=seed)
-        self.paths.append([self._inner.position])
-        self.actions.append([])
+        self._path, self._done = [self._inner.position], list[Any]()
+        self._paths.append(self._path)
+        self._actions.append(self._done)
         return answer
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         answer: tuple[Any, Any, bool, bool, dict[str, Any]] = self.env.step(action)
-        self.paths[-1].append(self._inner.position)
-        self.actions[-1].append(action)
+        self._path.append(self._inner.position)
+        self._done.append(action)
         return answer
 
 
-def _environment(one: Played) -> Env | None:
-    """The Gymnasium environment of a run; None where there is none, as for a model that is only a table."""
+def _maker(one: Played) -> Callable[[], Env] | None:
+    """What makes the Gymnasium environment of a run; None where there is none, as for a model that is only a table."""
     if isinstance(one.source, GymnasiumSource):
-        return one.source.make()
+        return one.source.make
     name = one.source.env.id if isinstance(one.source, CompiledSource) else one.run.settings.get("env")
     try:
-        return Recipe.of(str(name), one.run.settings.get("env_options")).make()
+        return Recipe.of(str(name), one.run.settings.get("env_options")).make
     except InputError:
         return None
 
