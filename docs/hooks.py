@@ -1,9 +1,10 @@
-"""What the site adds to the Markdown files, which also stand on their own: three small hooks of mkdocs.
+"""What the site adds to the Markdown files, which also stand on their own: a few small hooks of mkdocs.
 
 - `benchmarks/README.md` and its figures become pages of the site, from the one place where they are kept.
 - A picture of docs/pictures, an image in the Markdown, is put into the page, so that its colours follow the page's
   scheme and its text is the page's own; the image's alternative text becomes its label.
 - The page of the command line is filled from the commands themselves.
+- Pages that are wide, or alone in their section, go without a side bar.
 """
 
 import html
@@ -21,6 +22,11 @@ PICTURE = re.compile(
     r'(?:<p>\s*)?<img alt="(?P<words>[^"]*)" src="[^"]*?pictures/(?P<name>[\w-]+)\.svg"\s*/?>(?:\s*</p>)?'
 )
 COMMANDS = "<!-- commands -->"
+HIDDEN = {
+    "theory.md": ["toc"],
+    "practical.md": ["toc"],
+    "which-risk-measure.md": ["navigation"],
+}  # wide tables, no siblings
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
@@ -34,6 +40,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Turn links that hold in the repository into links that hold in the site, and list the commands."""
     del config, files
+    page.meta.setdefault("hide", HIDDEN.get(page.file.src_uri, []))
     if page.file.src_uri.startswith("benchmarks/"):
         return markdown.replace("](../docs/", "](../")
     if COMMANDS in markdown:
