@@ -98,9 +98,17 @@ def test_a_small_budget_makes_small_batches(risk, budget, episodes):
     assert rg.train(MDP, risk=risk, max_episodes=budget).settings["episodes"] == episodes
 
 
+@pytest.mark.parametrize(("risk", "episodes"), [("mean", 1), ("cvar:0.1", 10), ("mean-variance:0.5", 10)])
+def test_a_deterministic_policy_is_tried_in_few_episodes_and_short_steps(risk, episodes):
+    run = rg.train("CartPole-v1", risk=risk, policy="deterministic", iterations=1, horizon=5, held_out=0)
+    assert (run.settings["directions"], run.settings["episodes"]) == (4, episodes)
+    # the first step of Adam moves every coordinate by its step size, so that the move is as long as the smoothing
+    assert np.linalg.norm(run.last_theta) <= run.settings["smoothing"] * (1.0 + 1e-9)
+
+
 def test_a_few_hundred_episodes_teach_something():
     run = rg.train(MDP, risk="mean", max_episodes=1_000, seed=1)
-    # exact: -27.9 for the policy it starts from, -22.8 for the best; one batch of 400, all there is room for, leads to -26.7
+    # exact: -27.9 for the policy it starts from, -22.8 for the best; the one batch of 400 that fits leads to -26.7
     assert worth(run, "mean") > -24.0
 
 

@@ -15,7 +15,7 @@ class Practical:
 
     Attributes:
         iterations: N where no budget is given.
-        step_size: of Adam.
+        step_size: of Adam; for a policy without a density at most mu / sqrt(d), so that a step is no longer than mu.
         on_policy_smoothing: mu of OnP-SF; its noise grows as mu falls.
         off_policy_smoothing: mu of OffP-SF; + and - share the batch, so that a small mu costs no noise.
         on_policy_directions: n of OnP-SF, at most d.
@@ -28,6 +28,7 @@ class Practical:
         least_iterations: a budget in episodes that allows fewer with the usual m makes m smaller.
         least_episodes: but no smaller than this, which is of the batch of OffP-SF and of the score algorithm.
         least_in_tail: nor than this times the slope M_g', so that a tail holds as many episodes.
+        unknown_slope: what stands for M_g' where the measure is no distortion, or has no bound.
         orthogonal: whether the directions of a block are orthogonal.
         risk_path: the part of the run over which the measure goes from the worse of two episodes to the named one.
         entropy: the bonus at the start of the run, as a part of the return's standard deviation.
@@ -53,6 +54,7 @@ class Practical:
     least_iterations: int = 80
     least_episodes: int = 25
     least_in_tail: int = 2
+    unknown_slope: float = 10.0
     orthogonal: bool = True
     risk_path: float = 0.5
     entropy: float = 0.3

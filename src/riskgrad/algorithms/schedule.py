@@ -92,14 +92,16 @@ def scheduled(schedule: ScheduleName, problem: Problem, off_policy: bool) -> Num
 def default_numbers(policy: Policy, risk: RiskMeasure, *, off_policy: bool) -> Numbers:
     """Give the practical numbers for a policy and a measure."""
     ours = PRACTICAL
-    smoothing = ours.off_policy_smoothing if off_policy else ours.on_policy_smoothing
+    smoothing, step = ours.off_policy_smoothing if off_policy else ours.on_policy_smoothing, ours.step_size
     if off_policy:
         directions, episodes = ours.off_policy_directions, ours.batch_episodes
     elif isinstance(bare(policy), WithoutDensity):
         directions, episodes = ours.deterministic_directions, math.ceil(_slope(risk))
+        # what is known of the function is its average over a ball of radius mu: a step stays within it
+        step = min(step, smoothing / math.sqrt(policy.dim))
     else:
         directions, episodes = ours.on_policy_directions, ours.on_policy_episodes
-    return Numbers(Adam(ours.step_size), smoothing, min(policy.dim, directions), episodes, ours.orthogonal)
+    return Numbers(Adam(step), smoothing, min(policy.dim, directions), episodes, ours.orthogonal)
 
 
 def affordable_episodes(budget: int, usual: int, estimates: int, risk: RiskMeasure, *, off_policy: bool) -> int:
@@ -119,9 +121,11 @@ def affordable_episodes(budget: int, usual: int, estimates: int, risk: RiskMeasu
 
 
 def _slope(risk: RiskMeasure) -> float:
-    """The largest weight of an episode, M_g', over that of the mean; 1 for a measure that has none."""
-    slope = risk.function.slope_bound if isinstance(risk, DistortionMeasure) else 1.0
-    return max(1.0, slope) if math.isfinite(slope) else 1.0
+    """How many episodes the measure needs to show itself: the largest weight M_g' of one, over that of the mean."""
+    if risk.attitude == "neutral":
+        return 1.0
+    slope = risk.function.slope_bound if isinstance(risk, DistortionMeasure) else math.inf
+    return max(1.0, slope) if math.isfinite(slope) else PRACTICAL.unknown_slope
 
 
 def as_ascent(step_size: float | Ascent) -> Ascent:

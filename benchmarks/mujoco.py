@@ -1,0 +1,207 @@
+"""Linear policies in MuJoCo: episodes until a return is reached, next to ARS; then averse training under noise.
+
+    pip install "riskgrad[mujoco]" sb3-contrib
+    python benchmarks/mujoco.py reach
+    python benchmarks/mujoco.py noise
+
+`reach` trains deterministic linear policies on the mean with 480 episodes of 250 steps: by OnP-SF with the defaults of
+`rg.train`, and by the ARS of sb3-contrib at its documented defaults; with --zoo also at the settings that RL Zoo has
+for these environments. The level of a run is the mean return of 64 training episodes in a row, those of perturbed
+policies. The target is the best level that the median seed of ARS reaches, so that nothing is left to choose; the
+table says after how many episodes each run is there. Without sb3-contrib there is no target, and only our levels are
+printed.
+
+`noise` trains on the mean and on CVaR(0.1), by the same options and with the same number of episodes, where every
+episode has a fault of its own: each actuator has an offset that lasts as long as the episode.
+"""
+
+import argparse
+import contextlib
+import importlib.util
+import multiprocessing
+from dataclasses import dataclass
+from typing import Any, Final
+
+import gymnasium
+import numpy as np
+
+import riskgrad as rg
+from riskgrad.episodes.gymnasium import GymnasiumSource
+from riskgrad.random import Purpose, Stream
+
+STEPS: Final = 250
+LAST: Final = 64
+BUDGET: Final = 480
+FAULT: Final = 0.3
+TEST_EPISODES: Final = 200
+TAIL: Final = rg.risk.CVaR(0.1)
+
+
+@dataclass(frozen=True)
+class Task:
+    """How an environment is learned.
+
+    Attributes:
+        normalise: whether observations are normalised, by us and by ARS as in RL Zoo.
+        zoo: settings of ARS in RL Zoo.
+    """
+
+    normalise: bool
+    zoo: dict[str, Any]
+
+
+TASKS: Final = {
+    "Swimmer-v5": Task(False, {"n_delta": 1, "n_top": 1, "delta_std": 0.01, "learning_rate": 0.02}),
+    "HalfCheetah-v5": Task(True, {"n_delta": 32, "n_top": 4, "delta_std": 0.03, "learning_rate": 0.02}),
+}
+OURS, ARS_DEFAULTS, ARS_ZOO = "OnP-SF", "ARS, defaults", "ARS, RL Zoo"
+
+
+class Ended(Exception):  # noqa: N818
+    """Ends a run of ARS, which has no other way to be stopped within an iteration."""
+
+
+def by_onp_sf(env: str, task: Task, seed: int) -> list[float]:
+    """Give the returns of training by the defaults of `rg.train`, for each iteration their mean."""
+    options = {"normalise": task.normalise, "held_out": 0, "max_episodes": BUDGET, "horizon": STEPS}
+    run = rg.train(env, risk="mean", policy="deterministic", seed=seed, **options)
+    played = np.diff([0, *(line["episodes"] for line in run.history)])
+    return [line["mean"] for line, count in zip(run.history, played, strict=True) for _ in range(count)]
+
+
+def by_ars(env: str, seed: int, settings: dict[str, Any], normalise: bool) -> list[float]:
+    """Give the returns of training by the ARS of sb3-contrib."""
+    from sb3_contrib import ARS  # noqa: PLC0415
+    from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize  # noqa: PLC0415
+
+    found: list[float] = []
+
+    class Watched(ARS):
+        def evaluate_candidates(self, *args: Any, **options: Any) -> Any:
+            if len(found) + self.pop_size > BUDGET:
+                raise Ended
+            returns = super().evaluate_candidates(*args, **options)
+            found.extend(returns.tolist())
+            return returns
+
+    played: Any = DummyVecEnv([lambda: gymnasium.make(env, max_episode_steps=STEPS)])
+    if normalise:
+        played = VecNormalize(played, norm_obs=True, norm_reward=False)
+    with contextlib.suppress(Ended):
+        Watched("LinearPolicy", played, seed=seed, **settings).learn(10**9, log_interval=None)  # type: ignore[arg-type]
+    return found
+
+
+def levels(work: tuple[str, str, int]) -> np.ndarray:
+    """Give the mean of the last 64 returns after each episode of a training, from the 64th on."""
+    env, learner, seed = work
+    task = TASKS[env]
+    if learner == OURS:
+        returns = by_onp_sf(env, task, seed)
+    else:
+        zoo = learner == ARS_ZOO
+        returns = by_ars(env, seed, task.zoo if zoo else {}, zoo and task.normalise)
+    return np.convolve(returns, np.full(LAST, 1.0 / LAST), mode="valid")
+
+
+def reach(envs: list[str], seeds: int, workers: int, zoo: bool) -> None:
+    """Print the episodes that each learner needs."""
+    peers = [ARS_DEFAULTS, ARS_ZOO][: 1 + zoo] if importlib.util.find_spec("sb3_contrib") else []
+    if not peers:
+        print("sb3-contrib is not installed: no rows of ARS, and no target\n")
+    learners = [OURS, *peers]
+    works = [(env, learner, seed) for env in envs for learner in learners for seed in range(seeds)]
+    print("| environment | learner | best level, by seed | target | episodes until then, by seed | median |")
+    print("|---|---|---|---|---|---|")
+    with multiprocessing.get_context("spawn").Pool(workers) as pool:
+        answers = pool.imap(levels, works)
+        for env in envs:
+            found = {learner: [next(answers) for _ in range(seeds)] for learner in learners}
+            target = max((float(np.median([np.max(each) for each in found[peer]])) for peer in peers), default=np.inf)
+            for learner in learners:
+                print(row(env, learner, found[learner], target), flush=True)
+
+
+def row(env: str, learner: str, found: list[np.ndarray], target: float) -> str:
+    """Give a row of the table."""
+    # a level that is the target itself may differ in its last digit
+    hits = [np.flatnonzero(each >= target - 1e-9) for each in found]
+    when = [LAST + int(hit[0]) if len(hit) else np.inf for hit in hits]
+    best = ", ".join(f"{np.max(each):.1f}" for each in found)
+    words = [f"{each:.0f}" if np.isfinite(each) else "not" for each in (*when, float(np.median(when)))]
+    return f"| {env} | {learner} | {best} | {target:.1f} | {', '.join(words[:-1])} | {words[-1]} |"
+
+
+class Faulty(gymnasium.ActionWrapper[Any, Any, Any]):
+    """An environment whose actuators have an offset, drawn once for each episode."""
+
+    def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
+        gymnasium.ActionWrapper.__init__(self, env)
+        self._offset = np.zeros(env.action_space.shape or ())
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Draw the fault of the episode that begins."""
+        first = self.env.reset(seed=seed, options=options)
+        self._offset = self.unwrapped.np_random.normal(0.0, FAULT, self._offset.shape)
+        return first
+
+    def action(self, action: np.ndarray) -> np.ndarray:
+        """Add the fault."""
+        return np.clip(action + self._offset, self.action_space.low, self.action_space.high)
+
+
+def faulty(env: str) -> Faulty:
+    """Make an environment with faults."""
+    return Faulty(gymnasium.make(env))
+
+
+def under_noise(work: tuple[str, str, int, int]) -> tuple[float, float, int]:
+    """Train with faults; give the mean, CVaR(0.1) on fresh episodes and the episodes used."""
+    env, risk, seed, budget = work
+    source = GymnasiumSource(faulty, STEPS, env_options={"env": env})
+    options = {"episodes": 10, "normalise": TASKS[env].normalise, "max_episodes": budget}
+    run = rg.train(source, risk=risk, policy="deterministic", seed=seed, **options)
+    returns = source.returns(run.policy, run.theta[None], TEST_EPISODES, Stream(0, Purpose.EVALUATION)).values[0]
+    return float(np.mean(returns)), float(TAIL.estimate(returns)), run.episodes_used
+
+
+def noise(envs: list[str], seeds: int, workers: int, budget: int) -> None:
+    """Print what training on the mean and on CVaR(0.1) reaches."""
+    risks = ("mean", "cvar:0.1")
+    works = [(env, risk, seed, budget) for env in envs for seed in range(seeds) for risk in risks]
+    print("| with faults | seed | trained on | episodes | mean | CVaR(0.1) |")
+    print("|---|---|---|---|---|---|")
+    with multiprocessing.get_context("spawn").Pool(workers) as pool:
+        answers = pool.imap(under_noise, works)
+        for env in envs:
+            tails: dict[str, list[float]] = {risk: [] for risk in risks}
+            for seed in range(seeds):
+                for risk in risks:
+                    mean, tail, used = next(answers)
+                    tails[risk].append(tail)
+                    print(f"| {env} | {seed} | {risk} | {used:,} | {mean:.1f} | {tail:.1f} |", flush=True)
+            gaps = np.subtract(tails["cvar:0.1"], tails["mean"])
+            error = float(np.std(gaps, ddof=1) / np.sqrt(seeds)) if seeds > 1 else np.nan
+            print(
+                f"| {env} | | averse less neutral | | | {np.mean(gaps):.1f}, standard error {error:.1f} |", flush=True
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("what", choices=["reach", "noise"])
+    parser.add_argument("--env", choices=list(TASKS), action="append")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--zoo", action="store_true", help="ARS at the settings of RL Zoo as well")
+    parser.add_argument("--budget", type=int, default=4_000, help="episodes of a training under noise")
+    given = parser.parse_args()
+    envs = given.env or list(TASKS)
+    if given.what == "reach":
+        reach(envs, given.seeds, given.workers, given.zoo)
+    else:
+        noise(envs, given.seeds, given.workers, given.budget)
+
+
+if __name__ == "__main__":
+    main()
