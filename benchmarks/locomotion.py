@@ -1,8 +1,8 @@
 """Linear policies in MuJoCo: episodes until a return is reached, next to ARS; then averse training under noise.
 
     pip install "riskgrad[mujoco]" sb3-contrib
-    python benchmarks/mujoco.py reach
-    python benchmarks/mujoco.py noise
+    python benchmarks/locomotion.py reach
+    python benchmarks/locomotion.py noise
 
 `reach` trains deterministic linear policies on the mean with 480 episodes of 250 steps: by OnP-SF with the defaults of
 `rg.train`, and by the ARS of sb3-contrib at its documented defaults; with --zoo also at the settings that RL Zoo has
