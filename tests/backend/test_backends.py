@@ -1,6 +1,11 @@
 """Backends do the work in order, wherever it is done, and say what happened to it."""
 
 import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -37,6 +42,39 @@ def test_processes_answer_in_order_and_come_back_after_a_death():
         with pytest.raises(WorkerError, match="one of 1 worker processes died"):
             backend.map(die, [1])
         assert [answer for answer, _ in backend.map(twice, [7])] == [14]
+
+
+SCRIPT = """
+import os, signal
+from riskgrad.backend import Processes
+if __name__ == "__main__":
+    backend = Processes(1)
+    print(*backend.map(abs, [1]), *backend._pool._processes, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def alive(process):
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="processes are looked up in /proc")
+def test_processes_end_with_the_one_that_started_them(tmp_path):
+    script = tmp_path / "killed.py"
+    script.write_text(SCRIPT)
+    with (tmp_path / "out").open("w+") as out:
+        ended = subprocess.run([sys.executable, str(script)], stdout=out, check=False)
+        assert ended.returncode == -signal.SIGKILL
+        out.seek(0)
+        answer, worker = (int(word) for word in out.read().split())
+    assert answer == 1
+    until = time.monotonic() + 20.0
+    while alive(worker) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert not alive(worker)
 
 
 @pytest.mark.parametrize("workers", [0, 1.5, True, "two"])

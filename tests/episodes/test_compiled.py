@@ -9,7 +9,16 @@ from riskgrad.compiled import uncached
 from riskgrad.envs import CompiledEnv, compiled_twin, draws
 from riskgrad.episodes import CompiledSource, Source, resolve_source
 from riskgrad.errors import InputError
-from riskgrad.policy import MLP, Deterministic, Gaussian, Greedy, LinearSoftmax, TabularGibbs
+from riskgrad.policy import (
+    MLP,
+    Deterministic,
+    Gaussian,
+    Greedy,
+    LinearSoftmax,
+    Normalised,
+    ObservationStatistics,
+    TabularGibbs,
+)
 from riskgrad.random import Purpose, Stream
 from riskgrad.types import Episodes
 from riskgrad.weights import log_ratios
@@ -17,6 +26,7 @@ from riskgrad.weights import log_ratios
 STREAM = Stream(11, Purpose.EXAMPLE, 3)
 MAZE = compiled_twin("riskgrad/GuardedMaze-v0")
 POLE = compiled_twin("CartPole-v1")
+SEEN = ObservationStatistics.of(np.random.default_rng(3).normal(size=(40, 4)) * [1.0, 0.3, 0.05, 2.0] + 0.1)
 
 
 def plain_episode(env, policy, theta, key, episode, discount, horizon):
@@ -53,6 +63,10 @@ def plain_episode(env, policy, theta, key, episode, discount, horizon):
         (POLE, Deterministic(4, 2)),
         (compiled_twin("MountainCar-v0"), LinearSoftmax(2, 3)),
         (compiled_twin("Acrobot-v1"), Deterministic(6, 3, hidden=(4,))),
+        (POLE, Normalised(LinearSoftmax(4, 2), SEEN, np.inf)),
+        (POLE, Normalised(MLP(4, 2, hidden=(8,)), SEEN, np.inf)),
+        (POLE, Greedy(Normalised(MLP(4, 2, hidden=()), SEEN, np.inf))),
+        (POLE, Normalised(Deterministic(4, 2), SEEN, np.inf)),
     ],
     ids=str,
 )
@@ -164,6 +178,21 @@ def test_the_two_ways_through_the_maze():
     assert np.max(found) <= 16.0
 
 
+def test_statistics_are_of_what_was_acted_on():
+    source, policy = CompiledSource(POLE, horizon=40), LinearSoftmax(4, 2)
+    thetas = np.random.default_rng(1).normal(size=(3, policy.dim))
+    played, seen = source.returns_and_statistics(policy, thetas, 5, STREAM, [0, 7, 0], SEEN)
+    same = source.returns(policy, thetas, 5, STREAM, [0, 7, 0])
+    np.testing.assert_array_equal(played.values, same.values)
+    np.testing.assert_array_equal(played.lengths, same.lengths)
+    assert seen.count == SEEN.count + np.sum(played.lengths)
+    none = ObservationStatistics.none(4)
+    _, one = source.returns_and_statistics(policy, thetas[:1], 5, STREAM, [0], none)
+    met = source.record(policy, thetas[0], 5, STREAM).observations
+    np.testing.assert_allclose(one.mean, np.mean(met, axis=0), rtol=1e-12)
+    np.testing.assert_allclose(one.std, np.std(met, axis=0), rtol=1e-12)
+
+
 def test_return_range():
     assert CompiledSource(MAZE).return_range is None
     assert CompiledSource(POLE).return_range == (1.0, 500.0)
@@ -218,6 +247,10 @@ def test_resolves_ids_and_is_a_source():
         (
             lambda: CompiledSource(POLE).returns(TabularGibbs(4, 2), np.zeros((1, 8)), 1, STREAM),
             "policy must be a LinearSoftmax, an MLP or a Deterministic policy .* pass gymnasium.make",
+        ),
+        (
+            lambda: CompiledSource(POLE).returns(Normalised(LinearSoftmax(4, 2), SEEN), np.zeros((1, 8)), 1, STREAM),
+            "policy must have no limit on normalised observations, to run compiled, .* pass gymnasium.make",
         ),
         (
             lambda: CompiledSource(POLE).returns(LinearSoftmax(4, 3), np.zeros((1, 12)), 1, STREAM),

@@ -1,5 +1,6 @@
 """Small environments with known behaviour and with the oddities that users' environments have."""
 
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -31,6 +32,42 @@ class Countdown(gymnasium.Env):
 
     def _seen(self):
         return np.array([self.age, self.length], dtype=np.float32)
+
+
+class Fragile(Countdown):
+    """A countdown that fails in its second step while a file is there."""
+
+    def __init__(self, broken: str) -> None:
+        super().__init__()
+        self.broken = Path(broken)
+
+    def step(self, action):
+        if self.age == 1 and self.broken.exists():
+            raise RuntimeError("the simulator fell over")
+        return super().step(action)
+
+
+class Scaled(gymnasium.Env):
+    """Shows a large and a small number in each of six steps, and pays for telling the sign of the small one."""
+
+    observation_space = spaces.Box(-np.inf, np.inf, (2,), np.float64)
+    action_space = spaces.Discrete(2)
+    spread = np.array([100.0, 0.01])
+    middle = np.array([500.0, 0.0])
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):  # noqa: ARG002
+        super().reset(seed=seed)
+        self.age = 0
+        return self._seen(), {}
+
+    def step(self, action):
+        reward = float((self.shown[1] > 0.0) == bool(action))
+        self.age += 1
+        return self._seen(), reward, self.age == 6, False, {}
+
+    def _seen(self):
+        self.shown = self.middle + self.spread * self.np_random.normal(size=2)
+        return self.shown
 
 
 class Noise(gymnasium.Env):

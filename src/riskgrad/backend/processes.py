@@ -2,13 +2,15 @@
 
 Processes are spawned, not forked: a fork of a program with threads (numba, BLAS, MuJoCo) may hang, and other systems
 have no fork. They start with the first task and stay until the backend is closed or this process ends, so that
-environments are made once. Ctrl-C is left to this process, which then ends the others.
+environments are made once. Ctrl-C is left to this process, which then ends the others; if it is killed, they end too.
 
 A script that uses it must be importable: keep what it does under `if __name__ == "__main__":`.
 """
 
 import multiprocessing
+import os
 import signal
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -69,7 +71,7 @@ class Processes:
     def _opened(self) -> ProcessPoolExecutor:
         if self._pool is None:
             context: Any = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self._workers, mp_context=context, initializer=_leave_interrupts)
+            self._pool = ProcessPoolExecutor(self._workers, mp_context=context, initializer=_begin)
         return self._pool
 
     def __enter__(self) -> Self:
@@ -82,5 +84,15 @@ class Processes:
         return f"Processes({self._workers})"
 
 
-def _leave_interrupts() -> None:
+def _begin() -> None:
+    """Prepare a worker: it leaves interrupts to the process that started it, and ends when that one does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    # a worker waits for tasks on a pipe that it holds open itself, and would wait for ever
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
