@@ -22,3 +22,15 @@ def test_the_gate_runs_the_readme():
     gate = (ROOT / ".ci" / "run").read_text()
     assert "README.md" in gate
     assert "pytest" not in gate, "the gate takes the test command from the README"
+
+
+def test_the_picture_shows_what_the_readme_says():
+    """It is the maze.svg that `riskgrad demo` writes."""
+    text, picture = (ROOT / "README.md").read_text(), (ROOT / "docs" / "maze.svg").read_text()
+    assert "](docs/maze.svg)" in text
+    assert len(picture) < 200_000
+    shown = re.findall(r"mean (\S+) · worst 5%: (\S+) ·", picture.replace("\N{MINUS SIGN}", "-"))
+    assert len(shown) == 2
+    for mean, worst in shown:
+        assert f"mean {mean}, worst 5% {worst}" in text
+        assert re.search(rf"{mean} on average,\s(?:and )?{worst}\b", text)
