@@ -2,6 +2,7 @@
 
     python benchmarks/practical.py search results.jsonl     every setting below on every problem: about an hour
     python benchmarks/practical.py chosen                   the defaults of `rg.train` on every problem, five seeds
+    python benchmarks/practical.py small                    batches of several sizes with 2,000 episodes, three seeds
 
 The search changes one thing at a time from a centre and gives every setting the same number of episodes, few enough for
 settings to differ. It trains by the score algorithm, which is what `algorithm="auto"` takes. Finished trainings are
@@ -25,6 +26,8 @@ from riskgrad.algorithms import SquarePath
 BUDGET: Final = 30_000
 BUDGETS: Final = {"guarded maze, cvar:0.05": 50_000, "CartPole, mean": 20_000}
 SEEDS: Final = 2
+SMALL: Final = 2_000
+BATCHES: Final = (25, 50, 100, 200, 400)
 FAILED: Final = 0.5  # of the way from the start to the best
 CENTRE: Final[dict[str, Any]] = {
     "step": 0.1,
@@ -145,16 +148,36 @@ def chosen(seeds: int) -> None:
         print(f"| {name} | {task.start:.3g} | {task.best:.3g} | {reached} | {worst:.2f} |", flush=True)
 
 
+def small(seeds: int) -> None:
+    """Print what few episodes reach, by how they are cut into batches."""
+    print("| batch | failures | mean reach, neutral | mean reach, averse |")
+    print("|---|---|---|---|")
+    for episodes in BATCHES:
+        reaches: dict[str, list[float]] = {}
+        for name in MAKERS:
+            task, options = problem(name), {"episodes": episodes, "max_episodes": SMALL}
+            runs = [rg.train(task.source, task.risk, policy=task.policy, seed=seed, **options) for seed in range(seeds)]
+            reaches[name] = [task.reach(run.theta) for run in runs]
+        failures = sum(reach < FAILED for each in reaches.values() for reach in each)
+        neutral, averse = (
+            np.mean([np.mean(each) for name, each in reaches.items() if (", mean" in name) == wanted])
+            for wanted in (True, False)
+        )
+        print(f"| {episodes} | {failures} of {seeds * len(reaches)} | {neutral:.2f} | {averse:.2f} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("what", choices=["search", "chosen"])
+    parser.add_argument("what", choices=["search", "chosen", "small"])
     parser.add_argument("results", nargs="?", type=Path, default=Path("practical.jsonl"))
     parser.add_argument("--seeds", type=int)
     given = parser.parse_args()
     if given.what == "search":
         search(given.results, given.seeds or SEEDS)
-    else:
+    elif given.what == "chosen":
         chosen(given.seeds or 5)
+    else:
+        small(given.seeds or 3)
 
 
 if __name__ == "__main__":
