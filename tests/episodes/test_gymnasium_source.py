@@ -8,6 +8,7 @@ from support.environments import Countdown, CountdownVector, Noise, Odd, registe
 import riskgrad as rg
 from riskgrad.backend import Processes, Serial
 from riskgrad.episodes import GymnasiumSource, Source
+from riskgrad.episodes._cut import _edges, cut_for_workers
 from riskgrad.errors import EpisodeError, InputError
 from riskgrad.mdp import FiniteMDP, from_gymnasium
 from riskgrad.policy import MLP, Deterministic, Gaussian, Greedy, Normalised, ObservationStatistics, TabularGibbs
@@ -41,26 +42,48 @@ def deviations(sample, law):
 
 
 def test_fair_where_the_first_to_finish_are_not():
-    """Means agree with the exact law within 4 standard errors (false alarm 1 in 8,000 each); the naive scheme's do not.
+    """Means agree with the exact law within 4 standard errors; those of the naive scheme do not.
 
-    The naive scheme starts 40 environments again and again and counts the first 20 episodes that finish.
+    A false alarm of either mean has a chance of 1 in 16,000. The naive scheme has 40 environments play episode after
+    episode and counts the first 10 that finish: falls are short and walks to the goal long, so that its mean return is
+    0.12 and its mean length 7, where 0.27 and 25 are right. It is 7 and 18 standard errors away, give or take 0.7: the
+    test would let it pass once in 30,000 times.
     """
     source = GymnasiumSource("FrozenLake-v1")
     assert isinstance(source, Source)
     assert source.horizon == 100
-    played = source.returns(LAKE, LAKE_THETA[None].repeat(40, axis=0), 40, STREAM)
+    played = source.returns(LAKE, LAKE_THETA[None].repeat(80, axis=0), 40, STREAM)
     returns, lengths = lake_truth()
     assert deviations(played.values, returns) < 4.0
     assert deviations(played.lengths, lengths) < 4.0
     naive_values, naive_lengths = [], []
-    for first in range(0, 40, 2):
-        # row = an environment of the naive scheme, column = its episodes one after the other
-        mine = played.lengths[:, first : first + 2]
-        finished = np.argsort(np.cumsum(mine, axis=1), axis=None, kind="stable")[:20]
-        naive_values.append(played.values[:, first : first + 2].ravel()[finished])
-        naive_lengths.append(mine.ravel()[finished])
+    for rows in range(0, 80, 40):
+        for first in range(0, 40, 2):
+            # row = an environment of the naive scheme, column = its episodes one after the other
+            part = slice(rows, rows + 40), slice(first, first + 2)
+            finished = np.argsort(np.cumsum(played.lengths[part], axis=1), axis=None, kind="stable")[:10]
+            naive_values.append(played.values[part].ravel()[finished])
+            naive_lengths.append(played.lengths[part].ravel()[finished])
     assert deviations(np.array(naive_values), returns) > 4.0
     assert deviations(np.array(naive_lengths), lengths) > 4.0
+
+
+def test_blocks_for_workers_shrink_and_miss_nobody():
+    for total, workers in ((1, 2), (5, 4), (64, 2), (1000, 3), (7, 1)):
+        edges = _edges(total, workers)
+        sizes = np.diff(edges)
+        assert (edges[0], edges[-1]) == (0, total)
+        assert np.all(sizes >= 1)
+        assert np.all(np.diff(sizes) <= 0)
+        assert len(sizes) >= min(workers, total)
+        # no worker waits for more than a small block of another
+        assert workers == 1 or sizes[-1] <= 8
+    assert len(_edges(7, 1)) == 2
+    pieces = cut_for_workers(LAKE, np.arange(3 * 64.0).reshape(3, 64), 40, STREAM, np.arange(3), 2, None, keep=False)
+    for block, places in pieces:
+        np.testing.assert_array_equal(block.thetas[block.rows][:, 0], 64.0 * (places // 40))
+        assert len(block.thetas) == len(np.unique(block.rows))  # no parameters are sent to who does not need them
+    assert np.concatenate([places for _, places in pieces]).tolist() == list(range(120))
 
 
 def test_numbers_are_those_of_the_key_and_nothing_else():

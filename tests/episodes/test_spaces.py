@@ -18,15 +18,25 @@ TWO = spaces.Discrete(2)
 OBSERVATIONS = {
     "discrete": (spaces.Discrete(4, start=-1), np.int64(1), [0.0, 0.0, 1.0, 0.0]),
     "box": (PLAIN, np.array([0.5, -0.5], dtype=np.float32), [0.5, -0.5]),
+    "unbounded box": (spaces.Box(-np.inf, np.inf, (2,), np.float64), np.array([1e300, -2.0]), [1e300, -2.0]),
+    "integer box": (spaces.Box(-9, 9, (2,), np.int32), np.array([-3, 7], dtype=np.int32), [-3, 7]),
     "image": (spaces.Box(0, 255, (1, 2, 2), np.uint8), np.array([[[1, 2], [3, 4]]], dtype=np.uint8), [1, 2, 3, 4]),
     "scalar": (spaces.Box(-1.0, 1.0, (), np.float64), np.float64(0.25), [0.25]),
     "multi-discrete": (spaces.MultiDiscrete([2, 3]), np.array([1, 2]), [0, 1, 0, 0, 1]),
+    "multi-discrete, two axes": (spaces.MultiDiscrete([[2], [3]]), np.array([[1], [0]]), [0, 1, 1, 0, 0]),
+    "multi-discrete from 5": (spaces.MultiDiscrete([2, 2], start=[5, 0]), np.array([6, 0]), [0, 1, 1, 0]),
     "multi-binary": (spaces.MultiBinary(3), np.array([1, 0, 1], dtype=np.int8), [1, 0, 1]),
+    "multi-binary, two axes": (spaces.MultiBinary((2, 1)), np.array([[1], [0]], dtype=np.int8), [1, 0]),
     "tuple": (spaces.Tuple((spaces.Discrete(2), PLAIN)), (1, np.array([0.5, 1.0], dtype=np.float32)), [0, 1, 0.5, 1.0]),
     "dict": (
         spaces.Dict({"b": spaces.Discrete(3), "a": spaces.Dict({"x": PLAIN})}),
         {"b": 2, "a": {"x": np.array([0.5, 1.0], dtype=np.float32)}},
         [0.5, 1.0, 0, 0, 1],
+    ),
+    "dict of a tuple": (
+        spaces.Dict({"a": spaces.Tuple((spaces.MultiBinary(2), spaces.Discrete(2, start=3))), "b": PLAIN}),
+        {"a": (np.array([0, 1], dtype=np.int8), 3), "b": np.array([0.5, 1.0], dtype=np.float32)},
+        [0, 1, 1, 0, 0.5, 1.0],
     ),
 }
 
@@ -71,6 +81,7 @@ def test_actions_are_of_the_space():
         (spaces.Box(-np.inf, np.inf, (2,), np.float32), [0.1, -7.0], np.float32([0.1, -7.0])),
         (spaces.Box(-1.0, 1.0, (2, 1), np.float32), [0.1, -7.0], np.float32([[0.1], [-1.0]])),
         (spaces.Box(0, 10, (2,), np.int32), [0.09, 3.0], [5, 10]),
+        (spaces.Box(0.0, np.inf, (2,), np.float32), [-0.5, 7.0], [0.0, 7.0]),
     ],
 )
 def test_numbers_are_clipped_cast_and_shaped(space, theta, expected):
@@ -88,8 +99,12 @@ def test_numbers_are_clipped_cast_and_shaped(space, theta, expected):
         (spaces.Text(5), TWO, "observation space must be made of Discrete, Box, .* got 'Text'"),
         (spaces.Tuple((TWO, spaces.Sequence(TWO))), TWO, "got 'Sequence'"),
         (spaces.Graph(PLAIN, None), TWO, "got 'Graph'"),
+        (spaces.Dict({"a": spaces.OneOf((TWO, PLAIN))}), TWO, "got 'OneOf'"),
         (PLAIN, spaces.MultiBinary(2), "action space must be Discrete, MultiDiscrete or Box, got 'MultiBinary'"),
         (PLAIN, spaces.Dict({"a": TWO}), "got 'Dict'"),
+        (PLAIN, spaces.Tuple((TWO, TWO)), "got 'Tuple'"),
+        (PLAIN, spaces.OneOf((TWO, PLAIN)), "got 'OneOf'"),
+        (PLAIN, spaces.Text(5), "got 'Text'"),
     ],
 )
 def test_other_spaces_are_refused_by_name(observations, actions, message):
@@ -125,15 +140,118 @@ def test_failures_name_environment_policy_seed_and_step(oddity, reason):
     assert "\n" not in text
 
 
+class Seen(Odd):
+    """Shows the wanted in reset, and from the second step on what is given."""
+
+    def __init__(self, given):
+        super().__init__("none")
+        self.given = given
+
+    def step(self, action):
+        seen, *rest = super().step(action)
+        return (self.given if self.age > 1 else seen), *rest
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        (np.zeros(3), r"is float64 of shape \(3,\), its space has shape \(2,\)"),
+        (np.zeros((1, 2)), r"of shape \(1, 2\)"),
+        (np.float32(0.5), r"of shape \(\)"),
+        ([0.0], r"of shape \(1,\)"),
+        (np.array(["0", "1"]), "is <U1 of shape"),
+        (None, "is object of shape"),
+        ({"x": 1.0}, "is object of shape"),
+        (np.array([0.0, np.inf]), "the observation is not finite"),
+    ],
+)
+@pytest.mark.parametrize("lanes", [1, 3])
+def test_an_observation_of_another_shape_or_type_in_a_step_is_caught(given, reason, lanes):
+    source = GymnasiumSource(lambda: Seen(given), horizon=10, lanes=lanes)
+    with pytest.raises(EpisodeError, match=rf"^Seen failed at step 2 of .* by policy row 0: .*{reason}") as caught:
+        source.returns(MLP(2, 2, ()), np.zeros((3, 6)), 1, STREAM)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "given", [np.array([3, 4], dtype=np.uint8), [3, 4], np.array([3.0, 4.0]), (3.0, np.float32(4))]
+)
+@pytest.mark.parametrize("lanes", [1, 3])
+def test_an_observation_of_another_type_is_read_as_numbers(given, lanes):
+    source = GymnasiumSource(lambda: Seen(given), horizon=10, lanes=lanes)
+    batch = source.record(MLP(2, 2, ()), np.zeros(6), 3, STREAM)
+    np.testing.assert_array_equal(batch.observations, np.tile([[0, 0], [0, 0], [3, 4], [3, 4]], (3, 1)))
+
+
+class Paid(Odd):
+    """Pays the given, one after the other; says nothing else."""
+
+    def __init__(self, *rewards):
+        super().__init__("none")
+        self.rewards = rewards
+
+    def reset(self, seed=None):
+        return super().reset(seed)[0], None
+
+    def step(self, action):
+        seen, _, terminated, truncated, _ = super().step(action)
+        return seen, self.rewards[self.age % len(self.rewards)], terminated, truncated, None
+
+
+@pytest.mark.parametrize("lanes", [1, 3])
+def test_rewards_of_mixed_types_and_no_info(lanes):
+    rewards = 0.1, np.float32(0.5), np.array([2.0]), np.array(3)
+    source = GymnasiumSource(lambda: Paid(*rewards), horizon=10, lanes=lanes)
+    played = source.returns(MLP(2, 2, ()), np.zeros((2, 6)), 2, STREAM)
+    np.testing.assert_allclose(played.values, np.full((2, 2), 5.6), rtol=1e-15)
+    # lanes at different steps give a float and an array in one turn
+    cut = GymnasiumSource(lambda: Paid(*rewards), horizon=3, lanes=lanes, discount=0.5)
+    np.testing.assert_allclose(cut.returns(MLP(2, 2, ()), np.zeros((2, 6)), 2, STREAM).values, 0.5 + 1.0 + 0.75)
+
+
+@pytest.mark.parametrize("reward", [None, "1.0", np.array([1.0, 2.0]), 1j, [1.0, 2.0]])
+@pytest.mark.parametrize("lanes", [1, 3])
+def test_a_reward_that_is_no_number_is_caught(reward, lanes):
+    source = GymnasiumSource(lambda: Paid(1.0, reward), horizon=10, lanes=lanes)
+    with pytest.raises(EpisodeError, match=r"^Paid failed at step 0 of .* by policy row 0: TypeError: a number was"):
+        source.returns(MLP(2, 2, ()), np.zeros((3, 6)), 1, STREAM)
+
+
+@pytest.mark.parametrize("state", [0, 5, 2.5, "two", np.array([1, 2])])
+def test_a_state_that_is_none_is_caught(state):
+    """The states are 1 to 4: no policy is asked about another, which would read beyond its table."""
+    env = Spaced(spaces.Discrete(4, start=1), TWO, state)
+    with pytest.raises(EpisodeError, match=r"is not among the 4 states from 1|a number was expected"):
+        GymnasiumSource(env, horizon=3).returns(TabularGibbs(4, 2), np.zeros((1, 8)), 1, STREAM)
+
+    class Later(Spaced):
+        def reset(self, **_):
+            return 1, {}
+
+    source = GymnasiumSource(lambda: Later(env.observation_space, TWO, state), horizon=3, lanes=3)
+    with pytest.raises(EpisodeError, match=r"at step 1 of .*(is not among the 4 states from 1|a number was expected)"):
+        source.returns(TabularGibbs(4, 2), np.zeros((3, 8)), 1, STREAM)
+
+
+def test_large_observations_are_finite():
+    env = Spaced(spaces.Box(-np.inf, np.inf, (2,), np.float64), TWO, np.array([1e308, 1.7e308]))
+    played = GymnasiumSource(env, horizon=10).returns(MLP(2, 2, ()), np.zeros((1, 6)), 1, STREAM)
+    assert played.values[0, 0] == 3.0
+
+
 def test_a_wrong_shape_and_a_reset_without_seed_are_caught():
-    with pytest.raises(EpisodeError, match=r"ValueError in reset: the observation is float64 of shape \(3,\), its space"):
+    with pytest.raises(
+        EpisodeError, match=r"ValueError in reset: the observation is float64 of shape \(3,\), its space"
+    ):
         _plays(Spaced(PLAIN, TWO, np.zeros(3)))
 
     class Seedless(Odd):
         def reset(self):
             return np.zeros(2), {}
 
-    with pytest.raises(EpisodeError, match=r"TypeError in reset: .*seed"):
+    with pytest.raises(
+        EpisodeError, match=r"TypeError in reset: .*'seed'; its `reset` has to take `seed`, as that of "
+    ):
         _plays(Seedless("none"))
 
 

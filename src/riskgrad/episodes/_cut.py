@@ -3,6 +3,7 @@
 places[b]   where the b-th episode of a block belongs among all, counted row by row: row * m + episode
 """
 
+import itertools
 from typing import Final
 
 import numpy as np
@@ -13,27 +14,30 @@ from riskgrad.random import Stream, episode_words
 from riskgrad.types import FloatArray, IntArray
 
 MOST_VECTOR_LANES: Final = 4096
+SMALLEST_BLOCK: Final = 8  # episodes, of several workers: fewer would be asked for more often than they are worth
 
 Cut = list[tuple[Block, IntArray]]
 
 
-def cut_evenly(
+def cut_for_workers(
     policy: Policy,
     thetas: FloatArray,
     episodes: int,
     stream: Stream,
     pairs: IntArray,
-    blocks: int,
+    workers: int,
     shift: FloatArray | None,
     keep: bool,
 ) -> Cut:
-    """Cut into blocks of as many episodes each; the random numbers of an episode do not depend on the cut."""
+    """Cut into a block for one worker, or for several into blocks that shrink, so that they end together.
+
+    A block has the parameters of its own rows only. The random numbers of an episode do not depend on the cut.
+    """
     total = len(thetas) * episodes
     words = episode_words(stream.keys(pairs), episodes).ravel()
     rows = np.repeat(np.arange(len(thetas)), episodes)
-    edges = np.linspace(0, total, min(blocks, total) + 1).astype(np.int64)
     found: Cut = []
-    for begin, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+    for begin, end in itertools.pairwise(_edges(total, workers)):
         first, last = int(rows[begin]), int(rows[end - 1])
         block = Block(
             policy=policy,
@@ -47,6 +51,15 @@ def cut_evenly(
         places: IntArray = np.arange(begin, end, dtype=np.int64)
         found.append((block, places))
     return found
+
+
+def _edges(total: int, workers: int) -> list[int]:
+    """Where blocks of episodes begin and end: half of each worker's share of the rest, and at last a few episodes."""
+    edges, least = [0], max(1, min(SMALLEST_BLOCK, total // workers))
+    while edges[-1] < total:
+        rest = total - edges[-1]
+        edges.append(edges[-1] + (rest if workers == 1 else min(rest, max(least, rest // (2 * workers)))))
+    return edges
 
 
 def cut_for_vectors(
@@ -81,12 +94,14 @@ def cut_for_vectors(
                 continue
             for begin in range(0, episodes, MOST_VECTOR_LANES):
                 some = np.arange(begin, min(begin + MOST_VECTOR_LANES, episodes))
+                least, most = int(np.min(rows[rows >= 0])), int(np.max(rows))
                 block = Block(
                     policy=policy,
-                    thetas=thetas,
-                    rows=np.repeat(np.maximum(rows, 0), len(some)),
+                    thetas=thetas[least : most + 1],
+                    rows=np.repeat(np.where(rows >= 0, rows - least, 0), len(some)),
                     words=words[first : first + width][:, some].ravel(),
                     counted=np.repeat(rows >= 0, len(some)),
+                    first_row=least,
                     shift=shift,
                     keep=keep,
                 )

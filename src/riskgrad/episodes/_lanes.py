@@ -165,7 +165,9 @@ class _Turn:
             found, _ = self.envs[lane].reset(seed=self.seeds[episode])
             state.observations[lane] = self.lanes.reader.read(found)
         except Exception as error:
-            raise self._failure(lane, f"{type(error).__name__} in reset: {error}") from error
+            unseeded = isinstance(error, TypeError) and "'seed'" in str(error)
+            advice = "; its `reset` has to take `seed`, as that of gymnasium.Env does" if unseeded else ""
+            raise self._failure(lane, f"{type(error).__name__} in reset: {error}{advice}") from error
 
     def _end(self, lane: int) -> None:
         """End the episode of a lane, and begin the next one or take the lane out."""

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 
 from riskgrad.compiled import plain
 from riskgrad.episodes._block import Block, Played
-from riskgrad.episodes._cut import Cut, cut_evenly, cut_for_vectors
+from riskgrad.episodes._cut import Cut, cut_for_vectors, cut_for_workers
 from riskgrad.episodes._player import Player, Rules, play_in_worker
 from riskgrad.episodes.base import checked_episodes, checked_pairs
 from riskgrad.episodes.environments import Env, Environment, Recipe
@@ -37,7 +37,6 @@ from riskgrad.random import Stream
 from riskgrad.types import Episodes, FloatArray, IntArray, Returns
 
 LANES: Final = 32
-BLOCKS_PER_WORKER: Final = 4  # so that workers end together though episodes differ in length
 LARGEST_TEMPORARY: Final = 1 << 16  # visits that a policy is asked for at once
 
 Task = TypeVar("Task")
@@ -236,8 +235,8 @@ class GymnasiumSource:
         rows = plain(thetas, np.float64)
         if self._player.native:
             return cut_for_vectors(acting, rows, episodes, stream, pairs, shift, keep)
-        blocks = BLOCKS_PER_WORKER * self.backend.workers if self._packed and self.backend is not None else 1
-        return cut_evenly(acting, rows, episodes, stream, pairs, blocks, shift, keep)
+        workers = self.backend.workers if self._packed and self.backend is not None else 1
+        return cut_for_workers(acting, rows, episodes, stream, pairs, workers, shift, keep)
 
     def _map(self, blocks: list[Block]) -> list[Played]:
         if self.backend is None or not self._packed:

@@ -175,7 +175,10 @@ def _state(found: Any, n: int, start: int) -> int:
 
 
 def _states(found: list[Any], n: int, start: int) -> NDArray[Any] | None:
-    array = np.array(found)
+    try:
+        array = np.array(found)
+    except ValueError:
+        return None
     if array.ndim != 1 or array.dtype.kind not in "iu":
         return None
     states = array.astype(np.int64) - start
