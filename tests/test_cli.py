@@ -17,7 +17,7 @@ def test_demo(tmp_path):
     """The real command: what a newcomer runs first, and what it says last."""
     done = riskgrad("demo", "--out", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
-    assert "neutral (mean)      200/200" in done.stdout, "piped, progress is plain lines"
+    assert "neutral 200/200" in done.stdout, "piped, progress is plain lines"
     *_, neutral, averse, traded, where = done.stdout.splitlines()
     past, mean, worst = numbers(neutral, r"past the guard in (\S+)% of its walks: it returns (\S+) .* and (\S+) on its")
     assert past > 95

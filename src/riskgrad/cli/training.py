@@ -29,8 +29,8 @@ def demo(
         "The first time, loops are compiled too.",
         soft_wrap=True,
     )
-    labels = {name: f"{name:7} ({risk})".ljust(19) for name, risk in story.RISKS.items()}
-    runs = story.trained(seed, lambda name: Live(console, PRACTICAL.iterations, labels[name]))
+    runs = story.trained(seed, lambda name: Live(console, PRACTICAL.iterations, f"{name:7}"))
+    console.print("Both play the same fresh episodes, and the report is written.")
     outcomes = story.outcomes_of(runs, seed)
     page = story.report(outcomes, out / "report.html", seed)
     story.draw(outcomes, out / "maze.svg")
