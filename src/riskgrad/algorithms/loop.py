@@ -16,12 +16,13 @@ import json
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 
+from riskgrad.algorithms.state import Iterate, State, resumed
 from riskgrad.ascent import Memory
 from riskgrad.errors import InputError
 from riskgrad.policy import Policy
@@ -29,10 +30,9 @@ from riskgrad.random import Purpose, Stream
 from riskgrad.run import Run
 from riskgrad.run.callbacks import Callback, tell
 from riskgrad.run.record import Line, plain
-from riskgrad.run.result import THETAS, acting, from_facts, normalisation_of, thetas_with_normalisation
+from riskgrad.run.result import from_facts
 from riskgrad.run.signals import StopRequest
 from riskgrad.run.store import Store, opened
-from riskgrad.run.versions import changed, versions
 from riskgrad.types import FloatArray
 
 CHECKPOINT_SECONDS = 5.0
@@ -125,47 +125,6 @@ class Course:
     notes: tuple[str, ...]
 
 
-class Iterate(NamedTuple):
-    """Parameters with the policy that they are for."""
-
-    policy: Policy
-    theta: FloatArray
-
-
-@dataclass
-class _State:
-    """Where a run is; what a checkpoint holds."""
-
-    now: Iterate
-    memory: Memory
-    random: Iterate
-    best: Iterate
-    best_value: float | None = None
-    iteration: int = 0
-    episodes: int = 0
-    held_out_episodes: int = 0
-    finished: bool = False
-    notes: list[str] = field(default_factory=list[str])
-    versions: dict[str, str] = field(default_factory=versions)
-    history: list[Line] = field(default_factory=list[Line])
-
-    def arrays(self) -> dict[str, FloatArray]:
-        memory = {f"memory.{name}": array for name, array in self.memory.items()}
-        kept = zip(THETAS, (self.best, self.random, self.now), strict=True)
-        return {**thetas_with_normalisation(dict(kept)), **memory}
-
-    def facts(self, settings: dict[str, Any]) -> dict[str, Any]:
-        return {
-            "episodes": self.episodes,
-            "held_out_episodes": self.held_out_episodes,
-            "held_out_risk": self.best_value,
-            "finished": self.finished,
-            "notes": self.notes,
-            "versions": self.versions,
-            "settings": settings,
-        }
-
-
 def follow(
     course: Course,
     *,
@@ -223,35 +182,15 @@ def _json(settings: Mapping[str, Any]) -> dict[str, Any]:
         raise InputError("about", "hold what JSON can hold", str(error)) from error
 
 
-def _restored(course: Course, store: Store | None) -> _State:
+def _restored(course: Course, store: Store | None) -> State:
     if store is None or store.found is None:
         policy, cost = course.begin()
         first = Iterate(policy, course.theta)
-        return _State(first, course.memory, first, first, episodes=cost, notes=list(course.notes))
-    arrays, facts = store.found.arrays, store.found.facts
-    normalisation = normalisation_of(arrays)
-    best, random, now = (
-        Iterate(acting(course.policy, normalisation.get(name)), np.asarray(arrays[name])) for name in THETAS
-    )
-    memory = {name.removeprefix("memory."): array for name, array in arrays.items() if name.startswith("memory.")}
-    more = [note for note in (store.found.note, changed(facts["versions"], versions())) if note]
-    return _State(
-        now=now,
-        memory=memory,
-        random=random,
-        best=best,
-        best_value=facts["held_out_risk"],
-        iteration=store.found.iteration,
-        episodes=facts["episodes"],
-        held_out_episodes=facts["held_out_episodes"],
-        finished=facts["finished"],
-        notes=[*facts["notes"], *more],
-        versions=facts["versions"],
-        history=store.history,
-    )
+        return State(first, course.memory, first, first, episodes=cost, notes=list(course.notes))
+    return resumed(course.policy, store.found, store.history)
 
 
-def _advance(course: Course, state: _State) -> tuple[Line, FloatArray | None]:
+def _advance(course: Course, state: State) -> tuple[Line, FloatArray | None]:
     """Do iteration k: judge theta_k, keep it as theta_R by chance, and step to theta_{k+1}; give line and returns."""
     k = state.iteration
     held_out = _look(course, state) if k in course.looks else None
@@ -266,7 +205,7 @@ def _advance(course: Course, state: _State) -> tuple[Line, FloatArray | None]:
     return line, step.returns
 
 
-def _look(course: Course, state: _State) -> float | None:
+def _look(course: Course, state: State) -> float | None:
     """Judge the current theta by held-out episodes and keep it if it is the best so far."""
     if course.judge is None:
         return None
@@ -282,7 +221,7 @@ def _look(course: Course, state: _State) -> float | None:
     return value
 
 
-def _finish(course: Course, state: _State) -> bool:
+def _finish(course: Course, state: State) -> bool:
     """Judge the last iterate if all iterations are done; tell whether that was done now."""
     ended = state.iteration == course.iterations and not state.finished
     if ended:
