@@ -11,8 +11,8 @@ policies. The target is the best level that the median seed of ARS reaches, so t
 table says after how many episodes each run is there. Without sb3-contrib there is no target, and only our levels are
 printed.
 
-`noise` trains on the mean and on CVaR(0.1), by the same options and with the same number of episodes, where every
-episode has a fault of its own: each actuator has an offset that lasts as long as the episode.
+`noise` compares training on the mean and on CVaR(0.1) as `two_parts` says, where every episode has a fault of its own:
+each actuator has an offset that lasts as long as the episode.
 """
 
 import argparse
@@ -24,17 +24,14 @@ from typing import Any, Final
 
 import gymnasium
 import numpy as np
+from two_parts import Study, compare
 
 import riskgrad as rg
-from riskgrad.episodes.gymnasium import GymnasiumSource
-from riskgrad.random import Purpose, Stream
 
 STEPS: Final = 250
 LAST: Final = 64
 BUDGET: Final = 480
 FAULT: Final = 0.3
-TEST_EPISODES: Final = 200
-TAIL: Final = rg.risk.CVaR(0.1)
 
 
 @dataclass(frozen=True)
@@ -155,36 +152,13 @@ def faulty(env: str) -> Faulty:
     return Faulty(gymnasium.make(env))
 
 
-def under_noise(work: tuple[str, str, int, int]) -> tuple[float, float, int]:
-    """Train with faults; give the mean, CVaR(0.1) on fresh episodes and the episodes used."""
-    env, risk, seed, budget = work
-    source = GymnasiumSource(faulty, STEPS, env_options={"env": env})
-    options = {"episodes": 10, "normalise": TASKS[env].normalise, "max_episodes": budget}
-    run = rg.train(source, risk=risk, policy="deterministic", seed=seed, **options)
-    returns = source.returns(run.policy, run.theta[None], TEST_EPISODES, Stream(0, Purpose.EVALUATION)).values[0]
-    return float(np.mean(returns)), float(TAIL.estimate(returns)), run.episodes_used
-
-
-def noise(envs: list[str], seeds: int, workers: int, budget: int) -> None:
+def noise(envs: list[str], seeds: int, workers: int) -> None:
     """Print what training on the mean and on CVaR(0.1) reaches."""
-    risks = ("mean", "cvar:0.1")
-    works = [(env, risk, seed, budget) for env in envs for seed in range(seeds) for risk in risks]
-    print("| with faults | seed | trained on | episodes | mean | CVaR(0.1) |")
-    print("|---|---|---|---|---|---|")
-    with multiprocessing.get_context("spawn").Pool(workers) as pool:
-        answers = pool.imap(under_noise, works)
-        for env in envs:
-            tails: dict[str, list[float]] = {risk: [] for risk in risks}
-            for seed in range(seeds):
-                for risk in risks:
-                    mean, tail, used = next(answers)
-                    tails[risk].append(tail)
-                    print(f"| {env} | {seed} | {risk} | {used:,} | {mean:.1f} | {tail:.1f} |", flush=True)
-            gaps = np.subtract(tails["cvar:0.1"], tails["mean"])
-            error = float(np.std(gaps, ddof=1) / np.sqrt(seeds)) if seeds > 1 else np.nan
-            print(
-                f"| {env} | | averse less neutral | | | {np.mean(gaps):.1f}, standard error {error:.1f} |", flush=True
-            )
+    studies = [
+        Study(f"{env}, faulty", faulty, {"env": env}, STEPS, 480, 1_200, {"normalise": TASKS[env].normalise})
+        for env in envs
+    ]
+    compare(studies, seeds, workers)
 
 
 def main() -> None:
@@ -194,13 +168,12 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--zoo", action="store_true", help="ARS at the settings of RL Zoo as well")
-    parser.add_argument("--budget", type=int, default=4_000, help="episodes of a training under noise")
     given = parser.parse_args()
     envs = given.env or list(TASKS)
     if given.what == "reach":
         reach(envs, given.seeds, given.workers, given.zoo)
     else:
-        noise(envs, given.seeds, given.workers, given.budget)
+        noise(envs, given.seeds, given.workers)
 
 
 if __name__ == "__main__":
