@@ -194,7 +194,7 @@ def share_inside(env: str, hidden: tuple[int, ...], by_hand: bool, rounds: int) 
     wall, stepping, resetting = min(found)
     steps = int(np.sum(played.lengths))
     what = f"{hidden or 'linear'}, {'by hand' if by_hand else 'untrained'}"
-    inside = f"{stepping / wall:.1%} | {resetting / wall:.1%}"
+    inside = " | ".join(f"{part / wall:.1%}" for part in (stepping, resetting, wall - stepping - resetting))
     return f"| {env} | {what} | {steps / played.lengths.size:.0f} | {1e6 * wall / steps:.1f} | {inside} |"
 
 
@@ -235,8 +235,8 @@ def main() -> None:
     rounds = 1 if parser.parse_args().quick else 3
     cart_pole(rounds)
     if importlib.util.find_spec("Box2D") or importlib.util.find_spec("mujoco"):
-        print("\n| environment | policy | steps per episode | us per step | inside env.step | inside env.reset |")
-        print("|---|---|---|---|---|---|")
+        print("\n| environment | policy | steps per episode | us per step | inside env.step | env.reset | the rest |")
+        print("|---|---|---|---|---|---|---|")
     for env, package, by_hand in (
         ("LunarLander-v3", "Box2D", True),
         ("LunarLander-v3", "Box2D", False),
