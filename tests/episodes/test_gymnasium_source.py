@@ -223,6 +223,15 @@ def test_vector_form_without_automatic_resets(monkeypatch):
     assert np.sum((np.bincount(batch.lengths, minlength=10)[1:] - 200 / 9) ** 2) / (200 / 9) < 26.1
 
 
+def test_vector_form_that_shows_what_is_not_finite(monkeypatch):
+    register()
+    seen = CountdownVector._seen
+    monkeypatch.setattr(CountdownVector, "_seen", lambda self: np.where(self.ages[:, None] > 1, np.nan, seen(self)))
+    source = GymnasiumSource("RiskgradTest/Countdown-v0")
+    with pytest.raises(EpisodeError, match=r"\(vector\) failed at step 2 of .*: an observation is not finite"):
+        source.returns(MLP(2, 2, ()), np.zeros((2, 6)), 20, STREAM)
+
+
 def test_vector_blocks_do_not_favour_lanes(monkeypatch):
     """Blocks smaller than the work: every episode is played once, and pairs stay together."""
     monkeypatch.setattr("riskgrad.episodes._cut.MOST_VECTOR_LANES", 8)

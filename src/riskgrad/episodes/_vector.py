@@ -108,6 +108,8 @@ class _Turn:
         policy, everyone = self.block.policy, self._actions is None
         who = np.arange(len(self.values)) if everyone else self.busy
         seen, streams = observations[who], self.streams[who]
+        if not np.all(np.isfinite(seen)):
+            raise ValueError("an observation is not finite")
         uniforms = np.empty((len(who), policy.noise_size))
         draw(streams, uniforms)
         self.streams[who] = streams
