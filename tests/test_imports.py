@@ -17,6 +17,7 @@ ORDER = [
     "types",
     "random",
     "compiled",
+    "elementary",
     "distortion",
     "risk",
     "policy",

@@ -5,7 +5,7 @@ from scipy import stats
 
 from riskgrad.compiled import kernel
 from riskgrad.envs import draws
-from riskgrad.envs._play import bend
+from riskgrad.envs._choice import bend
 from riskgrad.random import Purpose, Stream, mix
 
 SIZE = 400_000
@@ -52,8 +52,7 @@ def test_normal_tail_and_moments():
 
 def test_streams_begin_where_the_keys_say():
     key = Stream(3, Purpose.EXAMPLE).keys(np.array([5]))[0]
-    actions, stream = np.zeros(1, dtype=np.uint64), np.zeros(1, dtype=np.uint64)
-    draws.begin(key, 7, actions, stream)
+    actions, stream = (np.array([word], dtype=np.uint64) for word in draws.beginning(key, 7))
     golden = np.uint64(0x9E3779B97F4A7C15)
     with np.errstate(over="ignore"):
         start = mix(np.array([key + np.uint64(8) * golden]))[0]
@@ -63,9 +62,15 @@ def test_streams_begin_where_the_keys_say():
     assert draws.uniform(actions) == float(first >> np.uint64(11)) * 2.0**-53
 
 
+def test_fractions_are_the_middles_of_equal_parts():
+    words = np.random.default_rng(0).integers(2**64, size=1000, dtype=np.uint64)
+    found = [draws.fraction(word) for word in words]
+    assert found == [float(word >> np.uint64(12)) * 2.0**-52 + 2.0**-53 for word in mix(words)]
+
+
 def test_the_activation_is_tanh():
     x = np.concatenate([np.linspace(-30.0, 30.0, 2001), np.logspace(-20.0, 2.0, 100)])
-    units = np.stack([x, x])
-    bend(units, 1, len(x), False)
-    assert np.max(np.abs(units[1] - np.tanh(x))) < 3e-16
-    assert np.array_equal(units[0], x)
+    units = np.stack([x, x])[:, None]
+    bend(units, 1, 0, len(x), False)
+    assert np.max(np.abs(units[1, 0] - np.tanh(x))) < 3e-16
+    assert np.array_equal(units[0, 0], x)

@@ -1,5 +1,7 @@
 """The compiled source: against a plain loop in Python, the same bits however it is cut, and its laws."""
 
+from dataclasses import replace
+
 import gymnasium
 import numpy as np
 import pytest
@@ -31,8 +33,7 @@ SEEN = ObservationStatistics.of(np.random.default_rng(3).normal(size=(40, 4)) * 
 
 def plain_episode(env, policy, theta, key, episode, discount, horizon):
     """Play one episode by calls of `reset`, `step`, `observe` and `policy.act`."""
-    actions, stream = np.zeros(1, dtype=np.uint64), np.zeros(1, dtype=np.uint64)
-    draws.begin(key, episode, actions, stream)
+    actions, stream = (np.array([word], dtype=np.uint64) for word in draws.beginning(key, episode))
     state = np.zeros(env.state_size)
     env.reset(state, stream)
     total, t, over, met, taken = 0.0, 0, False, [], []
@@ -113,6 +114,21 @@ def test_threads_blocks_and_other_rows_do_not_matter(monkeypatch):
     first, second = (CompiledSource(MAZE, threads=n).record(policy, thetas[0], 60, STREAM) for n in (1, 3))
     assert np.array_equal(first.observations, second.observations)
     assert np.array_equal(first.actions, second.actions)
+
+
+@pytest.mark.parametrize("policy", [LinearSoftmax(4, 2), MLP(4, 2, hidden=(8,)), MLP(4, 2, hidden=(40, 40))], ids=str)
+def test_an_episode_is_the_same_in_any_lane(policy):
+    """Far more episodes than lanes, then few, then one: whatever else is played, and wherever, nothing changes."""
+    source, thetas = CompiledSource(POLE, threads=1), np.random.default_rng(5).normal(size=(4, policy.dim))
+    many = source.returns(policy, thetas, 150, STREAM)
+    for p, episodes in ((0, 150), (1, 7), (3, 1)):
+        few = source.returns(policy, thetas[p : p + 1], episodes, STREAM, pairs=[p])
+        assert np.array_equal(few.lengths[0], many.lengths[p, :episodes])
+    batch = source.record(policy, thetas[0], 150, STREAM)
+    assert np.array_equal(batch.lengths, many.lengths[0])
+    # an environment that promises nothing of its observations is played lane by lane; sums round otherwise
+    modest = CompiledSource(replace(POLE, dense=False), threads=1).returns(policy, thetas, 150, STREAM)
+    assert np.mean(modest.lengths == many.lengths) > 0.99
 
 
 def test_a_pair_shares_its_noise():

@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from riskgrad.compiled import kernel
+from riskgrad.elementary import sin_cos
 from riskgrad.envs import draws
 from riskgrad.envs._play import Job, Trace, play_episodes
 from riskgrad.envs.base import CompiledEnv
@@ -36,14 +37,14 @@ def reset(state: FloatArray, stream: Words) -> None:
 @kernel
 def accelerations(first: float, second: float, spin: float, bend: float, torque: float) -> tuple[float, float]:
     """Give the accelerations of the two angles, for speeds `spin` of the first and `bend` of the second."""
-    cosine, sine = math.cos(second), math.sin(second)
+    sine, cosine = sin_cos(second)
     inertia = CENTRE**2 + (1.0 + CENTRE**2 + 2.0 * CENTRE * cosine) + 2.0 * INERTIA
     coupling = (CENTRE**2 + CENTRE * cosine) + INERTIA
-    outer = CENTRE * GRAVITY * math.sin(first + second)
+    outer = CENTRE * GRAVITY * sin_cos(first + second)[0]
     whole = (
         -CENTRE * bend * bend * sine
         - 2.0 * CENTRE * bend * spin * sine
-        + (CENTRE + 1.0) * GRAVITY * math.sin(first)
+        + (CENTRE + 1.0) * GRAVITY * sin_cos(first)[0]
         + outer
     )
     ratio = coupling / inertia
@@ -55,12 +56,9 @@ def accelerations(first: float, second: float, spin: float, bend: float, torque:
 
 @kernel
 def wrapped(angle: float) -> float:
-    """Bring an angle into [-pi, pi]."""
-    while angle > math.pi:
-        angle -= 2.0 * math.pi
-    while angle < -math.pi:
-        angle += 2.0 * math.pi
-    return angle
+    """Bring an angle into [-pi, pi]; in a step it turns by less than a whole turn."""
+    angle = angle - 2.0 * math.pi if angle > math.pi else angle
+    return angle + 2.0 * math.pi if angle < -math.pi else angle
 
 
 @kernel
@@ -80,7 +78,7 @@ def step(state: FloatArray, action: int, stream: Words) -> tuple[float, bool]:  
     state[1] = wrapped(b + sixth * (d + 2.0 * b2 + 2.0 * b3 + b4))
     state[2] = min(max(c + sixth * (c1 + 2.0 * c2 + 2.0 * c3 + c4), -FASTEST_FIRST), FASTEST_FIRST)
     state[3] = min(max(d + sixth * (d1 + 2.0 * d2 + 2.0 * d3 + d4), -FASTEST_SECOND), FASTEST_SECOND)
-    over = -math.cos(state[0]) - math.cos(state[1] + state[0]) > 1.0
+    over = -sin_cos(state[0])[1] - sin_cos(state[1] + state[0])[1] > 1.0
     return (0.0 if over else -1.0), over
 
 
@@ -88,7 +86,7 @@ def step(state: FloatArray, action: int, stream: Words) -> tuple[float, bool]:  
 def observe(state: FloatArray, indices: IntArray, values: FloatArray) -> int:
     """Write cosine and sine of both angles, and both speeds, in single precision."""
     for i in range(2):
-        values[2 * i], values[2 * i + 1] = math.cos(state[i]), math.sin(state[i])
+        values[2 * i + 1], values[2 * i] = sin_cos(state[i])
         values[4 + i] = state[2 + i]
     for i in range(6):
         indices[i], values[i] = i, np.float64(np.float32(values[i]))
@@ -113,5 +111,6 @@ def compiled_acrobot() -> CompiledEnv:
         n_actions=3,
         horizon=500,
         reward_range=(-1.0, 0.0),
+        dense=True,
         play=play,
     )

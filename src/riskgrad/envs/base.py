@@ -7,6 +7,11 @@
 An observation is given by its entries that are not zero: a soft one-hot of 64 with 4 of them costs a linear policy 4
 products per action rather than 64. A dense one writes all of its entries, with indices 0, 1, 2 ...
 
+The loop plays many episodes side by side, `state`, `stream`, `indices` and `values` being views of its arrays: take
+entries of them by index. Functions without branches run several episodes per instruction: write `a if c else b` and
+`(x > 1) | (y > 1)` rather than `if` and `or`, and take exp, sine and cosine from `riskgrad.elementary`. Others run one
+after the other; the answers are the same.
+
 Numba compiles the loop together with the three functions. It can keep the result on disk only for a function that
 stands in a file, so an environment that is to start at once names its own loop, five lines at the end of its file (see
 `cart_pole`); without it the loop is compiled in each process, a few seconds at its first use.
@@ -35,6 +40,8 @@ class CompiledEnv:
         n_actions: A.
         horizon: steps after which an episode is cut.
         reward_range: smallest and largest reward of a step, where known; every step must be in it.
+        dense: whether `observe` always writes all entries, in order: a promise that makes policies run several times as
+            fast.
         play: the loop over episodes, compiled and kept on disk; None compiles one in this process.
     """
 
@@ -47,6 +54,7 @@ class CompiledEnv:
     n_actions: int
     horizon: int
     reward_range: tuple[float, float] | None = None
+    dense: bool = False
     play: Callable[..., None] | None = None
 
     def __post_init__(self) -> None:

@@ -2,9 +2,11 @@
 
     state = (position x, its speed, angle of the pole, its speed)          reward 1 for each step, at most 500
 
-The equations are those of Barto, Sutton and Anderson (1983) without friction, by Euler steps of 0.02 s, computed in the
-order in which Gymnasium computes them, so that both agree to the last bit. As there, the state is kept in double
-precision and observed in single.
+The equations are those of Barto, Sutton and Anderson (1983) without friction, by Euler steps of 0.02 s; a step agrees
+with Gymnasium's within 2e-15. As there, the state is kept in double precision and observed in single.
+
+Quotients of constants are made beforehand, so that a step has one division, and nothing in it branches: the compiler
+makes four or eight episodes step at a time. The pole is never steeper than 0.21 while an episode goes on.
 """
 
 import math
@@ -12,6 +14,7 @@ import math
 import numpy as np
 
 from riskgrad.compiled import kernel
+from riskgrad.elementary import fma, sin_cos_near
 from riskgrad.envs import draws
 from riskgrad.envs._play import Job, Trace, play_episodes
 from riskgrad.envs.base import CompiledEnv
@@ -19,10 +22,10 @@ from riskgrad.envs.draws import Words
 from riskgrad.types import FloatArray, IntArray
 
 GRAVITY = 9.8
-POLE_MASS, TOTAL_MASS = 0.1, 0.1 + 1.0
-HALF_LENGTH = 0.5
-POLE_MOMENT = POLE_MASS * HALF_LENGTH
-FORCE = 10.0
+POLE_MASS, TOTAL_MASS, HALF_LENGTH = 0.1, 1.1, 0.5
+POLE_SHARE = POLE_MASS * HALF_LENGTH / TOTAL_MASS
+SWING = HALF_LENGTH * 4.0 / 3.0
+PUSH = 10.0 / TOTAL_MASS
 SECONDS = 0.02
 FARTHEST, STEEPEST = 2.4, 12 * 2 * math.pi / 360
 START = 0.05
@@ -39,15 +42,14 @@ def reset(state: FloatArray, stream: Words) -> None:
 def step(state: FloatArray, action: int, stream: Words) -> tuple[float, bool]:  # noqa: ARG001
     """Push for one step."""
     x, speed, angle, spin = state[0], state[1], state[2], state[3]
-    cosine, sine = math.cos(angle), math.sin(angle)
-    pushed = ((FORCE if action == 1 else -FORCE) + POLE_MOMENT * (spin * spin) * sine) / TOTAL_MASS
-    turning = (GRAVITY * sine - cosine * pushed) / (
-        HALF_LENGTH * (4.0 / 3.0 - POLE_MASS * (cosine * cosine) / TOTAL_MASS)
-    )
-    moving = pushed - POLE_MOMENT * turning * cosine / TOTAL_MASS
-    state[0], state[1] = x + SECONDS * speed, speed + SECONDS * moving
-    state[2], state[3] = angle + SECONDS * spin, spin + SECONDS * turning
-    return 1.0, abs(state[0]) > FARTHEST or abs(state[2]) > STEEPEST
+    sine, cosine = sin_cos_near(angle)
+    push = PUSH if action == 1 else -PUSH
+    pushed = fma(POLE_SHARE * (spin * spin), sine, push)
+    turning = fma(-cosine, pushed, GRAVITY * sine) / fma(-POLE_SHARE, cosine * cosine, SWING)
+    moving = fma(-POLE_SHARE * turning, cosine, pushed)
+    x, angle = x + SECONDS * speed, angle + SECONDS * spin
+    state[0], state[1], state[2], state[3] = x, speed + SECONDS * moving, angle, spin + SECONDS * turning
+    return 1.0, (abs(x) > FARTHEST) | (abs(angle) > STEEPEST)
 
 
 @kernel
@@ -76,5 +78,6 @@ def compiled_cart_pole() -> CompiledEnv:
         n_actions=2,
         horizon=500,
         reward_range=(1.0, 1.0),
+        dense=True,
         play=play,
     )

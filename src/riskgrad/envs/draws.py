@@ -30,6 +30,7 @@ ONE = np.uint64(1)
 LAYER = np.uint64(255)
 UNIT = 2.0**-53
 LAYERS = 256
+EXPONENT_OF_ONE = np.uint64(0x3FF0000000000000)
 LAST_EDGE = 3.6541528853610088  # where the tail begins: with it 256 layers of equal area end at the density's top
 
 
@@ -57,11 +58,19 @@ def mix(word: np.uint64) -> np.uint64:
 
 
 @kernel
-def begin(key: np.uint64, episode: int, actions: Words, stream: Words) -> None:
-    """Set the policy's and the environment's stream to the beginning of an episode."""
+def beginning(key: np.uint64, episode: int) -> tuple[np.uint64, np.uint64]:
+    """Give the words at which the policy's and the environment's stream of an episode begin."""
     start = mix(key + (np.uint64(episode) + ONE) * STEP)
-    actions[0] = start
-    stream[0] = mix(start ^ OTHER)
+    return start, mix(start ^ OTHER)
+
+
+@kernel
+def fraction(state: np.uint64) -> float:
+    """Give a uniform number in (0, 1) for a state of the stream: the middle of one of 2^52 equal parts.
+
+    The bits go straight into a number between 1 and 2: there is no fast way for several integers to become doubles.
+    """
+    return np.uint64((mix(state) >> np.uint64(12)) | EXPONENT_OF_ONE).view(np.float64) - (1.0 - UNIT)
 
 
 @kernel

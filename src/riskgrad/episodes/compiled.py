@@ -201,6 +201,7 @@ class CompiledSource:
             bias=layers.bias,
             relu=layers.relu,
             greedy=layers.greedy,
+            dense=self.env.dense,
             state_size=self.env.state_size,
             horizon=self.horizon,
             discount=self.discount,

@@ -1,0 +1,164 @@
+"""From observations to actions, in all lanes: a network of layers, and one number of each policy's stream.
+
+A network is read layer by layer from a flat vector: weights [in, out] and then, with `bias`, one number per output; a
+linear softmax is the network of one layer. An action is drawn by the inverse CDF of the softmax at one uniform number,
+so that nearby policies turn the same number into the same action nearly always; a greedy policy takes the first of the
+largest logits, and passes over the number. Of two actions only the difference of the logits matters: the lanes keep a
+last layer with one output for it.
+
+There are two ways through a network: all lanes at once, for observations that have all their entries and parameters
+that are few enough to be kept once per lane; and lane by lane for others, on the entries that there are.
+"""
+
+import math
+
+from riskgrad.compiled import kernel
+from riskgrad.elementary import exp, fma
+from riskgrad.envs import draws
+from riskgrad.envs.draws import Words
+from riskgrad.types import FloatArray, IntArray
+
+
+@kernel
+def bend(units: FloatArray, row: int, unit: int, count: int, relu: bool) -> None:
+    """Apply the activation to units[row, unit, :count]; tanh |x| = (1 - e) / (1 + e) with e = exp(-2 |x|)."""
+    if relu:
+        for i in range(count):
+            units[row, unit, i] = max(units[row, unit, i], 0.0)
+        return
+    for i in range(count):
+        x = units[row, unit, i]
+        e = exp(-2.0 * abs(x))
+        units[row, unit, i] = math.copysign((1.0 - e) / (1.0 + e), x)
+
+
+@kernel
+def layer(
+    weights: FloatArray,
+    first: int,
+    bias: bool,
+    inputs: FloatArray,
+    here: int,
+    n_in: int,
+    units: FloatArray,
+    there: int,
+    n_out: int,
+    live: int,
+) -> None:
+    """Write the sums units[there, :n_out] of a layer whose numbers begin at weights[first], for inputs[here, :n_in]."""
+    for j in range(n_out):
+        at = first + j
+        for i in range(0, n_in - 3, 4):  # four at a time: a sum is fetched and stored once for all
+            for lane in range(live):
+                total = fma(inputs[here, i, lane], weights[at, lane], units[there, j, lane] if i > 0 else 0.0)
+                total = fma(inputs[here, i + 1, lane], weights[at + n_out, lane], total)
+                total = fma(inputs[here, i + 2, lane], weights[at + 2 * n_out, lane], total)
+                units[there, j, lane] = fma(inputs[here, i + 3, lane], weights[at + 3 * n_out, lane], total)
+            at += 4 * n_out
+        for i in range(n_in - n_in % 4, n_in):
+            for lane in range(live):
+                before = units[there, j, lane] if i > 0 else 0.0
+                units[there, j, lane] = fma(inputs[here, i, lane], weights[at, lane], before)
+            at += n_out
+        if bias:
+            for lane in range(live):
+                units[there, j, lane] += weights[at, lane]
+
+
+@kernel
+def think_further(weights: FloatArray, units: FloatArray, live: int, widths: IntArray, bias: bool, relu: bool) -> int:
+    """Run the layers after the first, whose sums are in units[0]; give the row of units that holds the logits."""
+    row, first = 0, (widths[0] + (1 if bias else 0)) * widths[1]
+    for i in range(1, len(widths) - 1):
+        for unit in range(widths[i]):
+            bend(units, row, unit, live, relu)
+        layer(weights, first, bias, units, row, widths[i], units, 1 - row, widths[i + 1], live)
+        row, first = 1 - row, first + (widths[i] + (1 if bias else 0)) * widths[i + 1]
+    return row
+
+
+@kernel
+def think_alone(
+    theta: FloatArray,
+    indices: IntArray,
+    entries: FloatArray,
+    count: int,
+    units: FloatArray,
+    lane: int,
+    widths: IntArray,
+    bias: bool,
+    relu: bool,
+    room: FloatArray,
+) -> None:
+    """Run the network of one lane on the `count` entries that its observation has; logits go to units[0, :, lane].
+
+    `room` [2, 1, width] holds two layers.
+    """
+    here, there, start = 0, 1, 0
+    for i in range(len(widths) - 1):
+        n_in, n_out = widths[i], widths[i + 1]
+        for j in range(n_out):
+            room[there, 0, j] = theta[start + n_in * n_out + j] if bias else 0.0
+        for k in range(count if i == 0 else n_in):
+            entry = entries[k, lane] if i == 0 else room[here, 0, k]
+            first = start + (int(indices[k, lane]) if i == 0 else k) * n_out
+            for j in range(n_out):
+                room[there, 0, j] = fma(entry, float(theta[first + j]), room[there, 0, j])
+        if i < len(widths) - 2:
+            bend(room, there, 0, n_out, relu)
+        here, there, start = there, here, start + (n_in + (1 if bias else 0)) * n_out
+    if widths[-1] == 2:
+        units[0, 0, lane] = room[here, 0, 1] - room[here, 0, 0]
+        return
+    for a in range(widths[-1]):
+        units[0, a, lane] = room[here, 0, a]
+
+
+@kernel
+def draw_of_two(units: FloatArray, row: int, live: int, choices: Words, actions: IntArray) -> None:
+    """Draw actions of two, whose logits differ by units[row, 0]: the second if u >= 1 / (1 + exp(l_1 - l_0))."""
+    for lane in range(live):
+        choices[lane] += draws.STEP
+        weight = 1.0 + exp(units[row, 0, lane])
+        actions[lane] = 1 if draws.fraction(choices[lane]) * weight >= 1.0 else 0
+
+
+@kernel
+def draw_of_many(units: FloatArray, row: int, live: int, n_actions: int, choices: Words, actions: IntArray) -> None:
+    """Draw actions; the logits become sums of weights.
+
+    As u is below 1, u times the last sum is below it: an action without weight is never chosen.
+    """
+    spare = 1 - row
+    for lane in range(live):
+        choices[lane] += draws.STEP
+        actions[lane], units[spare, 0, lane] = 0, units[row, 0, lane]
+    for a in range(1, n_actions):
+        for lane in range(live):
+            units[spare, 0, lane] = max(units[spare, 0, lane], units[row, a, lane])
+    for a in range(n_actions):
+        for lane in range(live):
+            before = units[row, a - 1, lane] if a > 0 else 0.0
+            units[row, a, lane] = before + exp(units[row, a, lane] - units[spare, 0, lane])
+    for lane in range(live):
+        units[spare, 0, lane] = draws.fraction(choices[lane]) * units[row, n_actions - 1, lane]
+    for a in range(n_actions - 1):
+        for lane in range(live):
+            actions[lane] += 1 if units[row, a, lane] <= units[spare, 0, lane] else 0
+
+
+@kernel
+def take_largest(units: FloatArray, row: int, live: int, n_actions: int, choices: Words, actions: IntArray) -> None:
+    """Take the first of the largest logits, or of two the second if it exceeds the first."""
+    spare = 1 - row
+    for lane in range(live):
+        choices[lane] += draws.STEP
+        actions[lane] = 1 if n_actions == 2 and units[row, 0, lane] > 0.0 else 0
+        units[spare, 0, lane] = units[row, 0, lane]
+    if n_actions == 2:
+        return
+    for a in range(1, n_actions):
+        for lane in range(live):
+            logit = units[row, a, lane]
+            actions[lane] = a if logit > units[spare, 0, lane] else actions[lane]
+            units[spare, 0, lane] = max(units[spare, 0, lane], logit)

@@ -1,0 +1,146 @@
+"""Lanes: what the episodes that are played side by side have in memory, and how their policies choose.
+
+    L lanes at most   k numbers of state   F features   A actions   d parameters
+
+Every array has the lanes in its last axis: the same number of neighbouring lanes lies side by side, so that the
+compiler does four or eight lanes at a time. `column` gives one lane of an array as the small array which the functions
+of an environment take; it holds no reference, because counting references would keep the compiler from doing so.
+
+An episode that is over makes room for the next; when there is none, the last lane moves to its place, so that the lanes
+in use are always the first ones.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numba.core import cgutils, types  # pyright: ignore[reportMissingTypeStubs]
+from numba.extending import intrinsic  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
+from numba.np.arrayobj import populate_array  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
+
+from riskgrad.compiled import kernel
+from riskgrad.envs.draws import Words
+from riskgrad.types import FloatArray, IntArray
+
+LANES = 128
+TOOLS: Any = cgutils  # without types of its own
+
+
+class Lanes(NamedTuple):
+    """The episodes that are being played.
+
+    Attributes:
+        states: [k, L].
+        streams: words of the environments [1, L].
+        choices: words of the policies [L].
+        weights: the networks [n, L], the last layer of two actions being the difference; or nothing [0, L].
+        indices, entries, counts: observations [F, L], [1, F, L], [L].
+        units: two layers of a network [2, width, L].
+        actions, rewards, over: of the step that is being made [L]; over is 1 or 0.
+        totals, factors, steps: discounted sums of rewards, discount ** steps, steps made [L].
+        items: which of all episodes [L]; none, -1, at first, when every lane is over.
+    """
+
+    states: FloatArray
+    streams: Words
+    choices: Words
+    weights: FloatArray
+    indices: IntArray
+    entries: FloatArray
+    counts: IntArray
+    units: FloatArray
+    actions: IntArray
+    rewards: FloatArray
+    over: IntArray
+    totals: FloatArray
+    factors: FloatArray
+    steps: IntArray
+    items: IntArray
+
+
+def _column(typing: Any, array: Any, lane: Any) -> Any:
+    """Generate array[:, lane] of an array [n, L], without a reference to it; all strides are constants."""
+    del typing, lane
+    answer = types.Array(array.dtype, 1, "A")
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        whole = context.make_array(signature.args[0])(context, builder, values[0])
+        size = context.get_abi_sizeof(context.get_data_type(array.dtype))
+        start = builder.mul(values[1], context.get_constant(types.intp, size))
+        view = context.make_array(answer)(context, builder)
+        populate_array(
+            view,
+            data=TOOLS.pointer_add(builder, whole.data, start),
+            shape=[TOOLS.unpack_tuple(builder, whole.shape)[0]],
+            strides=[context.get_constant(types.intp, size * LANES)],
+            itemsize=context.get_constant(types.intp, size),
+            meminfo=None,
+            parent=None,
+        )
+        return view._getvalue()  # noqa: SLF001 - numba's name for the value that a proxy stands for
+
+    return answer(array, types.intp), generate
+
+
+column = cast("Callable[[Any, int], Any]", intrinsic(_column))
+
+
+@kernel
+def empty_lanes(state_size: int, widths: IntArray, n_weights: int) -> Lanes:
+    """Make room for the lanes, each with so many parameters."""
+    return Lanes(
+        states=np.zeros((state_size, LANES)),
+        streams=np.zeros((1, LANES), dtype=np.uint64),
+        choices=np.zeros(LANES, dtype=np.uint64),
+        weights=np.zeros((n_weights, LANES)),
+        indices=np.zeros((widths[0], LANES), dtype=np.int64),
+        entries=np.zeros((1, widths[0], LANES)),
+        counts=np.zeros(LANES, dtype=np.int64),
+        units=np.zeros((2, widths[1:].max(), LANES)),
+        actions=np.zeros(LANES, dtype=np.int64),
+        rewards=np.zeros(LANES),
+        over=np.ones(LANES, dtype=np.int64),
+        totals=np.zeros(LANES),
+        factors=np.zeros(LANES),
+        steps=np.zeros(LANES, dtype=np.int64),
+        items=np.full(LANES, -1),
+    )
+
+
+@kernel
+def move(lanes: Lanes, source: int, target: int) -> None:
+    """Let an episode change its lane."""
+    lanes.choices[target], lanes.streams[0, target] = lanes.choices[source], lanes.streams[0, source]
+    lanes.items[target], lanes.steps[target] = lanes.items[source], lanes.steps[source]
+    lanes.totals[target], lanes.factors[target] = lanes.totals[source], lanes.factors[source]
+    for i in range(len(lanes.states)):
+        lanes.states[i, target] = lanes.states[i, source]
+    for i in range(len(lanes.weights)):
+        lanes.weights[i, target] = lanes.weights[i, source]
+
+
+@kernel
+def settle(
+    rewards: FloatArray,
+    over: IntArray,
+    totals: FloatArray,
+    factors: FloatArray,
+    steps: IntArray,
+    live: int,
+    discount: float,
+    horizon: int,
+) -> int:
+    """Add up the rewards of a step; give the number of lanes whose episode is over."""
+    ended = 0
+    if discount == 1.0:
+        for lane in range(live):
+            totals[lane] += rewards[lane]
+    else:
+        for lane in range(live):
+            totals[lane] += factors[lane] * rewards[lane]
+            factors[lane] *= discount
+    for lane in range(live):
+        steps[lane] += 1
+        over[lane] |= 1 if steps[lane] >= horizon else 0
+        ended += over[lane]
+    return ended

@@ -1,0 +1,70 @@
+"""exp, sine and cosine against the C library, alone and several at a time."""
+
+import numpy as np
+import pytest
+
+from riskgrad.compiled import kernel
+from riskgrad.elementary import exp, fma, sin_cos, sin_cos_near
+
+
+@kernel
+def many(x, exps, sines, cosines):
+    for i in range(len(x)):
+        exps[i] = exp(x[i])
+    for i in range(len(x)):
+        sines[i], cosines[i] = sin_cos(x[i])
+
+
+def units_off(found, wide):
+    """Distance from the answer in extended precision, in units of the last place."""
+    return np.max(np.abs(found - wide) / np.spacing(np.abs(wide).astype(np.float64)))
+
+
+def answers(x):
+    found = np.empty((3, len(x)))
+    many(x, *found)
+    return found
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).eps > 1e-18, reason="needs a longer double to compare with")
+@pytest.mark.parametrize("scale", [1e-9, 0.2, 1.0, 30.0, 700.0])
+def test_they_are_right_to_the_last_places(scale):
+    x = np.random.default_rng(0).uniform(-scale, scale, size=20_000)
+    wide = x.astype(np.longdouble)
+    exps, sines, cosines = answers(x)
+    assert units_off(exps, np.exp(wide)) < 1.1
+    assert units_off(sines, np.sin(wide)) < 1.5
+    assert units_off(cosines, np.cos(wide)) < 1.5
+
+
+def test_large_angles_and_ends():
+    x = np.random.default_rng(1).uniform(-1e5, 1e5, size=20_000)
+    _, sines, cosines = answers(x)
+    assert np.max(np.abs(sines - np.sin(x))) < 3e-16
+    assert np.max(np.abs(cosines - np.cos(x))) < 3e-16
+    exps = answers(np.array([0.0, -1e9, -708.0, 709.0, 1e9]))[0]
+    assert exps[0] == 1.0
+    assert exps[1] == exps[2] > 0.0
+    assert exps[3] == exps[4] < np.inf
+
+
+def test_an_element_has_the_same_bits_alone_and_in_company():
+    x = np.random.default_rng(2).uniform(-20.0, 20.0, size=101)
+    together = answers(x)
+    for i in range(len(x)):
+        assert np.array_equal(answers(x[i : i + 1])[:, 0], together[:, i])
+
+
+def test_near_angles_take_the_short_way():
+    for x in np.linspace(-np.pi / 4, np.pi / 4, 201):
+        assert sin_cos_near(x) == sin_cos(x)
+
+
+def test_a_sum_with_a_product_is_rounded_once():
+    @kernel
+    def fused(a, b, c):
+        return fma(a, b, c)
+
+    tiny = 2.0**-30
+    assert fused(1.0 + tiny, 1.0 - tiny, -1.0) == -(tiny**2)
+    assert (1.0 + tiny) * (1.0 - tiny) - 1.0 == 0.0
