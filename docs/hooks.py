@@ -1,6 +1,7 @@
 """What the site adds to the Markdown files, which also stand on their own: a few small hooks of mkdocs.
 
-- `benchmarks/README.md` and its figures become pages of the site, from the one place where they are kept.
+- The READMEs of `benchmarks` and `examples` become pages of the site, with figures and scripts, from the one place
+  where they are kept.
 - A picture of docs/pictures, an image in the Markdown, is put into the page, so that its colours follow the page's
   scheme and its text is the page's own; the image's alternative text becomes its label.
 - The page of the command line is filled from the commands themselves.
@@ -22,18 +23,19 @@ PICTURE = re.compile(
     r'(?:<p>\s*)?<img alt="(?P<words>[^"]*)" src="[^"]*?pictures/(?P<name>[\w-]+)\.svg"\s*/?>(?:\s*</p>)?'
 )
 COMMANDS = "<!-- commands -->"
-HIDDEN = {
+HIDDEN = {  # wide tables and code, or no other page in the section
     "theory.md": ["toc"],
     "practical.md": ["toc"],
+    "examples/README.md": ["toc"],
     "which-risk-measure.md": ["navigation"],
-}  # wide tables, no siblings
+}
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
-    """Add the benchmarks and their figures."""
-    folder = ROOT / "benchmarks"
-    for place in [folder / "README.md", *sorted(folder.glob("*.svg"))]:
-        files.append(File.generated(config, f"benchmarks/{place.name}", abs_src_path=str(place)))
+    """Add the benchmarks, their figures and the examples."""
+    for folder in ("benchmarks", "examples"):
+        for place in [ROOT / folder / "README.md", *sorted((ROOT / folder).glob("*.svg"))]:
+            files.append(File.generated(config, f"{folder}/{place.name}", abs_src_path=str(place)))
     return files
 
 
@@ -41,11 +43,13 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
     """Turn links that hold in the repository into links that hold in the site, and list the commands."""
     del config, files
     page.meta.setdefault("hide", HIDDEN.get(page.file.src_uri, []))
-    if page.file.src_uri.startswith("benchmarks/"):
+    if page.file.src_uri == "examples/README.md":
+        markdown = with_scripts(markdown)
+    if page.file.src_uri.startswith(("benchmarks/", "examples/")):
         return markdown.replace("](../docs/", "](../")
     if COMMANDS in markdown:
         markdown = markdown.replace(COMMANDS, commands())
-    return markdown.replace("](../benchmarks/", "](benchmarks/").replace("](../../benchmarks/", "](../benchmarks/")
+    return re.sub(r"\]\(\.\./((?:\.\./)?(?:benchmarks|examples)/)", r"](\1", markdown)
 
 
 def on_page_content(content: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
@@ -59,6 +63,15 @@ def _drawn(found: re.Match[str]) -> str:
     text = re.sub(r"<style>.*?</style>\s*|<desc>.*?</desc>\s*", "", text[text.index("<svg") :], flags=re.S)
     text = re.sub(r"<svg [^>]*?(viewBox=\"[^\"]*\")[^>]*>", r'<svg \1 aria-hidden="true">', text, count=1)
     return f'<figure class="picture" role="img" aria-label="{found["words"]}">{text}</figure>'
+
+
+def with_scripts(markdown: str) -> str:
+    """Put the scripts below the list of examples, and point the list there."""
+    for place in sorted((ROOT / "examples").glob("*.py")):
+        markdown = markdown.replace(f"]({place.name})", f"](#{place.stem})")
+        source = place.read_text(encoding="utf-8")
+        markdown += f"\n## {place.name} {{#{place.stem}}}\n\n```python\n{source}```\n"
+    return markdown
 
 
 def commands() -> str:

@@ -110,7 +110,7 @@ def test_every_page_in_a_browser(site, address, tmp_path, width, dark):
     (site / "frame.html").write_text(frame)
     scheme = f"--blink-settings=preferredColorScheme={0 if dark else 1}"
     alone = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
-    done = opened(f"{address}/frame.html", tmp_path, scheme, alone, budget=200_000, timeout=120)
+    done = opened(f"{address}/frame.html", tmp_path, scheme, alone, budget=200_000, timeout=300)
     assert console(done) == []
     seen = json.loads(html.unescape(re.search(r'<pre id="seen">(.*?)</pre>', done.stdout, flags=re.S)[1]))
     assert any("how-to/risk-measure.html" in place for place in seen.pop("(search)"))

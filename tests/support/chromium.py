@@ -58,6 +58,8 @@ const weak = (root, shown = false) => { const found = [];
 
 def opened(address, folder, *flags, budget=4000, timeout=60):
     """Open a page, let it run for a while of its own time, and give what is then there and what was said."""
+    if BROWSER is None:
+        pytest.fail("RISKGRAD_NEED_CHROMIUM is set and no Chromium is installed")
     words = [BROWSER, *FLAGS, f"--user-data-dir={folder / 'profile'}", f"--virtual-time-budget={budget}", *flags]
     return subprocess.run(
         [*words, "--dump-dom", str(address)], capture_output=True, text=True, timeout=timeout, check=True
