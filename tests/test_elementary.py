@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from riskgrad.compiled import kernel
-from riskgrad.elementary import exp, fma, sin_cos, sin_cos_near
+from riskgrad.elementary import exp, fma, sin_cos, sin_cos_near, trailing_zeros
 
 
 @kernel
@@ -68,3 +68,12 @@ def test_a_sum_with_a_product_is_rounded_once():
     tiny = 2.0**-30
     assert fused(1.0 + tiny, 1.0 - tiny, -1.0) == -(tiny**2)
     assert (1.0 + tiny) * (1.0 - tiny) - 1.0 == 0.0
+
+
+def test_trailing_zeros():
+    @kernel
+    def zeros(word):
+        return trailing_zeros(word)
+
+    assert [zeros(np.uint64(1) << np.uint64(i)) for i in range(64)] == list(range(64))
+    assert zeros(np.uint64(0b1011000)) == 3

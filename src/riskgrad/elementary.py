@@ -34,7 +34,19 @@ def _fused(typing: Any, a: Any, b: Any, c: Any) -> Any:
     return types.float64(types.float64, types.float64, types.float64), generate
 
 
+def _zeros(typing: Any, word: Any) -> Any:
+    """Generate the number of zeros after the last one of a word."""
+    del typing, word
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        del signature
+        return builder.cttz(values[0], context.get_constant(types.boolean, False))
+
+    return types.int64(types.uint64), generate
+
+
 fma = cast("Callable[[float, float, float], float]", intrinsic(_fused))
+trailing_zeros = cast("Callable[[np.uint64], int]", intrinsic(_zeros))
 
 
 @kernel
