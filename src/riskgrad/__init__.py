@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from riskgrad import mdp as mdp
     from riskgrad import policy as policy
     from riskgrad import risk as risk
+    from riskgrad import run as run
     from riskgrad import theory as theory
     from riskgrad import weights as weights
     from riskgrad._train import train as train
@@ -53,6 +54,7 @@ _HOMES = {
     "mdp": "riskgrad.mdp",
     "policy": "riskgrad.policy",
     "risk": "riskgrad.risk",
+    "run": "riskgrad.run",
     "theory": "riskgrad.theory",
     "weights": "riskgrad.weights",
     "DiscreteLaw": "riskgrad.types",
@@ -88,6 +90,7 @@ __all__ = [
     "plot_distortions",
     "policy",
     "risk",
+    "run",
     "score_ascent",
     "theory",
     "train",

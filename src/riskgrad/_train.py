@@ -10,6 +10,7 @@ from a milder one and adds an entropy bonus that fades (see `riskgrad.algorithms
 import contextlib
 import inspect
 from collections.abc import Callable, Generator, Mapping
+from dataclasses import replace
 from typing import Any, Final, Literal, Unpack
 
 from numpy.typing import ArrayLike
@@ -22,7 +23,7 @@ from riskgrad.algorithms.problem import held_out_size, looks, whole
 from riskgrad.algorithms.schedule import ScheduleName, affordable_episodes, default_numbers
 from riskgrad.ascent import Ascent
 from riskgrad.backend import Processes
-from riskgrad.episodes._named_policy import named_policy
+from riskgrad.episodes._named_policy import NAMES, named_policy
 from riskgrad.episodes.base import Source
 from riskgrad.episodes.gymnasium import GymnasiumSource
 from riskgrad.episodes.resolve import Environment, resolve_source
@@ -32,7 +33,7 @@ from riskgrad.policy.base import WithoutDensity
 from riskgrad.policy.normalise import bare
 from riskgrad.risk import RiskMeasure, parse
 from riskgrad.run import Run
-from riskgrad.run.recipes import describe
+from riskgrad.run.recipes import describe, written
 
 ALGORITHMS: Final[Mapping[str, Callable[..., Run]]] = {"onp_sf": onp_sf, "offp_sf": offp_sf, "score": score_ascent}
 
@@ -52,7 +53,7 @@ def train(
     processes: int | None = None,
     normalise: bool = False,
     schedule: ScheduleName = "practical",
-    step_size: float | Ascent | None = None,
+    step_size: float | str | Ascent | None = None,
     smoothing: float | None = None,
     directions: int | None = None,
     episodes: int | None = None,
@@ -85,7 +86,7 @@ def train(
             seen in the first half of the run; see `riskgrad.algorithms.observing`. For observations whose coordinates
             differ much in scale.
         schedule: "practical", or "paper" for the schedule of the main theorem.
-        step_size: a number is a constant step; or an ascent, such as `Adam(0.1)`.
+        step_size: a number is a constant step; or an ascent, such as `Adam(0.1)`, or its name, "adam:0.1".
         smoothing: mu in (0, 1], of the two SF algorithms.
         directions: n, of the two SF algorithms.
         episodes: m, of each estimate or batch; by default fewer where `max_episodes` is small.
@@ -116,13 +117,18 @@ def train(
             options["episodes"], iterations = _afforded(name, trained, measure, options, iterations, max_episodes)
         options["iterations"] = PRACTICAL.iterations if iterations is None else iterations
         keeping["about"] = {
-            "env": describe(env),
+            "env": env if isinstance(env, str) else None,
+            "env_text": None if isinstance(env, str) else describe(env),
             "horizon": horizon,
             "discount": discount,
             "env_options": None if env_options is None else dict(env_options),
+            "policy_name": policy if isinstance(policy, str) else _name_of(trained, source),
+            "schedule": schedule,
+            "own_start": None if theta is None else True,
             **keeping.get("about", {}),
         }
-        return ALGORITHMS[name](source, trained, measure, seed=seed, theta=theta, **options, **keeping)
+        run = ALGORITHMS[name](source, trained, measure, seed=seed, theta=theta, **options, **keeping)
+        return replace(run, given_risk=measure)
 
 
 @contextlib.contextmanager
@@ -146,6 +152,16 @@ def _played(
         if source.backend is not backend:
             raise InputError("processes", "be left out for a source, which has a backend of its own", processes)
         yield source
+
+
+def _name_of(policy: Policy, source: Source) -> str | None:
+    """Give the name by which this policy could have been asked for; None where it has none."""
+    made = written(policy)
+    for name in NAMES if made["recipe"] is not None else ():
+        with contextlib.suppress(InputError):
+            if written(named_policy(source, name)) == made:
+                return name
+    return None
 
 
 def _algorithm(name: str, risk: RiskMeasure, policy: Policy) -> str:

@@ -1,7 +1,8 @@
 """One step uphill: the paper's constant step (`eq:approx_theta_update`) and Adam.
 
 An ascent is frozen; what it remembers between steps is a dictionary of plain arrays that it takes and gives back, so
-that a checkpoint can hold it.
+that a checkpoint can hold it. A string names one: `adam:0.1`, `constant:0.5`, with more numbers after commas as in
+`adam:0.1,clip=5`; `str(ascent)` gives it back, and `parse` reads it.
 
 Adam divides each coordinate by the root of its running second moment. No constant is added to that root: a coordinate
 whose gradient has been zero throughout stays where it is, and rewards in cents or in millions give the same steps.
@@ -10,12 +11,12 @@ A constant step has no such invariance; its size is in units of theta per unit o
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import MISSING, dataclass, fields
+from typing import Final, Protocol
 
 import numpy as np
 
-from riskgrad.errors import InputError
+from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.types import FloatArray
 
 Memory = Mapping[str, FloatArray]
@@ -56,6 +57,9 @@ class ConstantStep:
         """Move theta [d] along the gradient [d]."""
         return theta + self.step_size * clipped(gradient, self.clip), dict(memory)
 
+    def __str__(self) -> str:
+        return _text("constant", self)
+
 
 @dataclass(frozen=True, slots=True)
 class Adam:
@@ -93,6 +97,44 @@ class Adam:
         root = np.sqrt(square / (1.0 - self.square_decay ** steps[0]))
         move = np.divide(mean / (1.0 - self.mean_decay ** steps[0]), root, out=np.zeros_like(mean), where=root > 0.0)
         return theta + self.step_size * move, {"mean": mean, "square": square, "steps": steps}
+
+    def __str__(self) -> str:
+        return _text("adam", self)
+
+
+KINDS: Final = {"adam": Adam, "constant": ConstantStep}
+
+
+def parse(text: str) -> Adam | ConstantStep:
+    """Turn a string into an ascent.
+
+    Args:
+        text: `adam:step_size` or `constant:step_size`, with `,name=number` for what else it takes; a number alone is a
+            constant step.
+    """
+    first, *more = text.strip().lower().split(",")
+    name, _, size = first.rpartition(":")
+    if name and name not in KINDS:
+        raise UnknownNameError("step_size", name, KINDS, "for example 'adam:0.1'")
+    kind = KINDS[name or "constant"]
+    known = [field.name for field in fields(kind)]
+    try:
+        pairs = [("step_size", size), *(pair.split("=", 1) for pair in more)]
+        numbers = {option.strip().replace("-", "_"): float(value) for option, value in pairs}
+    except ValueError as problem:
+        raise InputError("step_size", "look like 0.5, 'adam:0.1' or 'adam:0.1,clip=5'", text) from problem
+    for option in numbers:
+        if option not in known:
+            raise UnknownNameError(f"what follows {name} in step_size", option, known)
+    return kind(**numbers)
+
+
+def _text(name: str, ascent: "Adam | ConstantStep") -> str:
+    """Write an ascent as `parse` reads it, without what is left at its default."""
+    numbers = {field.name: getattr(ascent, field.name) for field in fields(ascent)}
+    usual = {field.name: field.default for field in fields(ascent) if field.default is not MISSING}
+    more = [f",{option}={value!r}" for option, value in numbers.items() if option in usual and value != usual[option]]
+    return f"{name}:{numbers['step_size']!r}{''.join(more)}"
 
 
 def clipped(gradient: FloatArray, longest: float) -> FloatArray:

@@ -42,7 +42,7 @@ def test_value_is_the_estimate_on_the_evaluation_stream():
 
 
 def test_a_run_brings_its_policy_theta_and_measure():
-    run = SimpleNamespace(policy=POLICY, theta=THETA, settings={"risk": "cvar:0.1"})
+    run = SimpleNamespace(policy=POLICY, theta=THETA, risk=rg.risk.CVaR(0.1), settings={})
     table = rg.evaluate(run, MODEL, episodes=200)
     assert [row.risk for row in table] == ["cvar:0.1", "mean"]
     run.settings["risk"] = "mean"

@@ -1,7 +1,10 @@
 """The frontier: from neutral to averse, best of three starts, and which policies are efficient."""
 
 import json
+import os
+import signal
 
+import numpy as np
 import pytest
 
 import riskgrad as rg
@@ -12,14 +15,11 @@ from riskgrad.report.frontier import Point, _efficient, _labels, frontier, plot_
 
 @pytest.fixture(scope="module")
 def family():
-    labels = []
-
-    def progress(label):
-        labels.append(label)
-        return lambda line, theta: None
-
-    found = frontier("two-roads", "cvar", [0.5, 0.2, 0.1], iterations=40, episodes=3000, progress=progress)
-    return found, labels
+    news = []
+    found = frontier(
+        "two-roads", "cvar", [0.5, 0.2, 0.1], iterations=40, episodes=3000, progress=lambda *told: news.append(told)
+    )
+    return found, news
 
 
 def test_the_ends_are_the_known_best_policies(family):
@@ -35,9 +35,12 @@ def test_the_ends_are_the_known_best_policies(family):
 
 
 def test_every_level_has_three_starts_and_counts_them_all(family):
-    found, labels = family
-    assert labels[:4] == ["mean path", "cvar:0.5 path", "cvar:0.5 direct", "cvar:0.5 warm"]
-    assert len(labels) == 10
+    found, news = family
+    ended = [label for label, line in news if line is None]
+    assert ended[:5] == ["mean path", "cvar:0.5 path", "cvar:0.2 path", "cvar:0.1 path", "cvar:0.5 direct"]
+    assert ended[7:] == ["cvar:0.5 warm", "cvar:0.2 warm", "cvar:0.1 warm"]
+    assert len(ended) == 10
+    assert [line["iteration"] for label, line in news if label == "mean path" and line] == list(range(40))
     used = {point.risk: point.episodes_used for point in found.points}
     assert used["mean"] == found.runs["mean"].episodes_used
     assert used["cvar:0.1"] == 3 * found.runs["cvar:0.1"].episodes_used
@@ -72,9 +75,42 @@ def test_policies_on_one_spot_share_a_label():
     assert [names for _, names in _labels(points)] == [["a"], ["b", "c"], ["d"]]
 
 
+def test_any_number_of_processes_gives_the_same_family():
+    options = {"iterations": 4, "episodes": 200, "seed": 3}
+    one = frontier("two-roads", "cvar", [0.2], **options)
+    news = []
+    two = frontier("two-roads", "cvar", [0.2], **options, processes=2, progress=lambda *told: news.append(told))
+    assert one.as_dict() == two.as_dict()
+    for risk, run in one.runs.items():
+        np.testing.assert_array_equal(run.theta, two.runs[risk].theta)
+        assert run.history == two.runs[risk].history
+    assert {label for label, line in news if line is None} == {
+        "mean path",
+        "cvar:0.2 path",
+        "cvar:0.2 direct",
+        "cvar:0.2 warm",
+    }
+    assert any(line is not None for _, line in news), "something is told while they run"
+
+
+def test_a_warm_start_is_the_best_of_the_level_before():
+    found = frontier("two-roads", "cvar", [0.2], iterations=3, episodes=50, seed=1)
+    again = rg.train("two-roads", "cvar:0.2", iterations=3, seed=1, risk_path=None, theta=found.runs["mean"].theta)
+    starts = {point.risk: point.start for point in found.points}
+    if starts["cvar:0.2"] == "warm":
+        np.testing.assert_array_equal(found.runs["cvar:0.2"].theta, again.theta)
+    assert found.runs["cvar:0.2"].held_out_risk >= again.held_out_risk
+
+
 def test_a_stopped_training_stops_the_family():
+    """What Ctrl-C does to a training, which then ends early, and so does the family."""
+
+    def progress(label, line):
+        if line is not None and line["iteration"] == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+
     with pytest.raises(KeyboardInterrupt):
-        frontier("two-roads", "cvar", [0.1], iterations=5, progress=lambda label: lambda line, theta: True)
+        frontier("two-roads", "cvar", [0.1], iterations=5, progress=progress)
 
 
 def test_bad_levels_are_refused():
@@ -84,3 +120,5 @@ def test_bad_levels_are_refused():
         frontier("two-roads", "cvar", [0.9])
     with pytest.raises(InputError, match="levels must be different"):
         frontier("two-roads", "cvar", [0.5, 0.5], iterations=1, episodes=10)
+    with pytest.raises(InputError, match="processes must be an integer of at least 1"):
+        frontier("two-roads", "cvar", [0.5], iterations=1, processes=0)

@@ -1,6 +1,6 @@
 """The page: whole, small, escaped, self-contained, and true to the runs."""
 
-import ast
+import dataclasses
 import re
 import shlex
 from html.parser import HTMLParser
@@ -8,14 +8,15 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-import riskgrad
 import riskgrad as rg
 from riskgrad.algorithms import SquarePath
 from riskgrad.cli import main
+from riskgrad.report.learning import smoothed
 from riskgrad.report.page import write_report
 from riskgrad.report.repeat import recipe
 from riskgrad.report.theme import VARIABLES
 from riskgrad.report.words import certainty, interval, meaning, number, percent
+from riskgrad.risk import RiskMeasure
 
 HOSTILE = '<script>alert("x")</script> & $\\frac{1}{2}$'  # the name of a run in conftest
 VOID = {"meta", "link", "br", "img", "input", "hr"}
@@ -182,40 +183,89 @@ def test_a_default_run_is_repeated_by_a_command(runs, tmp_path, monkeypatch, cap
     np.testing.assert_array_equal(rg.load("again").last_theta, runs["averse"].last_theta)
 
 
-def test_another_run_is_repeated_from_python(four):
+def test_the_command_names_what_differs_from_the_defaults(four):
     found = recipe(four["variance"], "again")
-    assert found.language == "python"
-    tree = ast.parse(found.text)
-    given = {word.arg: ast.literal_eval(word.value) for word in ast.walk(tree) if isinstance(word, ast.keyword)}
-    assert given == {
-        "risk": "mean-variance:0.1",
-        "algorithm": "score",
-        "iterations": 300,
-        "seed": 2,
-        "risk_path": None,
-        "entropy": 0.0,
-    }
+    assert found.text == (
+        "riskgrad train two-roads --risk mean-variance:0.1 --algorithm score --iterations 300 --seed 2 --entropy 0.0 "
+        "--risk-path none --out again"
+    )
 
 
-@pytest.mark.parametrize(
-    ("path", "text"),
-    [
-        (0.25, "risk_path=0.25,"),
-        (None, "risk_path=None,"),
-        (SquarePath(0.4), "risk_path=riskgrad.algorithms.SquarePath(0.4)"),
-    ],
-)
-def test_another_path_is_repeated_by_code_that_runs(path, text):
+@pytest.mark.parametrize(("path", "text"), [(0.25, "0.25"), (None, "none"), (SquarePath(0.4), "square:0.4")])
+def test_another_path_is_repeated_by_the_command(path, text, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
     run = rg.train("two-roads", "cvar:0.1", iterations=2, seed=4, risk_path=path)
-    found = recipe(run, "x").text
-    assert text in found
-    again = eval(found[found.index("rg.train(") :], {"rg": rg, "riskgrad": riskgrad})  # noqa: S307 - our own text
-    np.testing.assert_array_equal(again.last_theta, run.last_theta)
+    words = shlex.split(recipe(run, "x").text)
+    assert words[words.index("--risk-path") + 1] == text
+    with pytest.raises(SystemExit):
+        main(words[1:])
+    capsys.readouterr()
+    np.testing.assert_array_equal(rg.load("x").last_theta, run.last_theta)
 
 
-def test_a_start_of_ones_own_is_said(runs):
-    run = rg.train("two-roads", "mean", iterations=1, theta=runs["averse"].theta)
-    assert "theta=" in recipe(run, "x").missing[0]
+def test_a_start_of_ones_own_is_said_beside_code_that_runs(runs):
+    theta = runs["averse"].theta
+    run = rg.train("two-roads", "cvar:0.1", iterations=2, theta=theta, risk_path=SquarePath(0.4))
+    found = recipe(run, "x")
+    assert found.language == "python"
+    assert found.missing == ("theta: parameters of your own to start from",)
+    code = found.text.replace("\n)", "\n    theta=theta,\n)").replace("rg.train(", "again = rg.train(")
+    names = {"theta": theta}
+    exec(code, names)  # noqa: S102 - our own text
+    np.testing.assert_array_equal(names["again"].last_theta, run.last_theta)
+
+
+class Worst(RiskMeasure):
+    """A measure of a user's own."""
+
+    attitude = "averse"
+
+    def estimate(self, values, weights=None):
+        del weights
+        return np.min(np.asarray(values), axis=-1)
+
+    def value(self, law):
+        return float(law.values[0])
+
+    def __str__(self):
+        return "the worst return"
+
+
+def test_a_measure_of_ones_own_is_reported_where_it_is_given(tmp_path, capsys):
+    run = rg.train("two-roads", Worst(), algorithm="onp_sf", iterations=3, episodes=20, folder=tmp_path / "own")
+    write_report({"own": run}, tmp_path / "own.html", episodes=200)
+    assert "the worst return" in (tmp_path / "own.html").read_text()
+    given = rg.load(tmp_path / "own", risk=Worst())
+    assert rg.evaluate(given, "two-roads", episodes=100)["the worst return"].value == pytest.approx(-70.0, abs=60.0)
+    with pytest.raises(SystemExit) as ended:
+        main(["report", str(tmp_path / "own"), "--out", str(tmp_path / "x.html")])
+    assert ended.value.code == 2
+    said = capsys.readouterr().err.strip()
+    assert "rg.load(path, risk=...)" in said
+    assert len(said.splitlines()) == 1
+
+
+def test_the_page_shows_the_versions_of_the_run(runs, tmp_path):
+    old = dataclasses.replace(runs["averse"], versions={**runs["averse"].versions, "numpy": "1.99.1"})
+    text = write_report({"old": old}, tmp_path / "old.html", episodes=100).read_text()
+    assert "numpy 1.99.1" in text
+    assert f"numpy {np.__version__}" in text, "and of what wrote it"
+
+
+def test_curves_have_intervals_that_the_record_holds():
+    errors = np.full(50, 2.0)
+    middle, error = smoothed(np.arange(50.0), errors)
+    assert (middle[0], middle[10], middle[-1]) == (0.5, 10.0, 48.5)
+    np.testing.assert_allclose(error[[0, 10]], [2.0 / np.sqrt(2.0), 2.0 / np.sqrt(3.0)])
+    errors[20] = np.nan
+    assert np.isnan(smoothed(np.arange(50.0), errors)[1][[19, 20, 21]]).all()
+
+
+def test_intervals_are_said_in_words(tree):
+    (image,) = [a["aria-label"] for a in tree.all("div") if "Run B: How it learned" in a.get("aria-label", "")]
+    assert re.search(
+        r"cvar:0.1 from \N{MINUS SIGN}\d+\.?\d* \(\N{MINUS SIGN}[\d.]+ to \N{MINUS SIGN}[\d.]+\) to", image
+    )
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def offp_sf(
     risk: str | RiskMeasure,
     *,
     iterations: int,
-    step_size: float | Ascent | None = None,
+    step_size: float | str | Ascent | None = None,
     smoothing: float | None = None,
     directions: int | None = None,
     episodes: int | None = None,
@@ -61,7 +61,7 @@ def offp_sf(
         policy: what is trained.
         risk: a risk measure, or a string such as "cvar:0.1".
         iterations: N.
-        step_size: a number is the paper's constant step; or an ascent, such as `Adam(0.1)`.
+        step_size: a number is the paper's constant step; or an ascent, such as `Adam(0.1)`, or its name, "adam:0.1".
         smoothing: mu in (0, 1].
         directions: n.
         episodes: m, the batch of each iteration.

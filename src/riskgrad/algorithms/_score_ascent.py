@@ -20,6 +20,7 @@ from riskgrad.gradient import score
 from riskgrad.policy import Policy
 from riskgrad.risk import RiskMeasure
 from riskgrad.run import Run
+from riskgrad.run.recipes import describe
 from riskgrad.types import Gradient
 
 
@@ -29,7 +30,7 @@ def score_ascent(
     risk: str | RiskMeasure,
     *,
     iterations: int,
-    step_size: float | Ascent | None = None,
+    step_size: float | str | Ascent | None = None,
     episodes: int | None = None,
     behaviour: Behaviour = "current",
     reuse_batch: bool = False,
@@ -51,7 +52,7 @@ def score_ascent(
         policy: what is trained.
         risk: a risk measure with an influence, or a string such as "cvar:0.1".
         iterations: N.
-        step_size: a number is a constant step; or an ascent, such as `Adam(0.1)`.
+        step_size: a number is a constant step; or an ascent, such as `Adam(0.1)`, or its name, "adam:0.1".
         episodes: m, the batch of each iteration.
         behaviour: who acts: "current", a pair (policy, theta), or logged episodes.
         reuse_batch: draw one batch for the whole run; outside the guarantee.
@@ -93,7 +94,7 @@ def score_ascent(
 
     settings = {
         **problem.settings("score"),
-        "ascent": repr(numbers.ascent),
+        "ascent": describe(numbers.ascent),
         "episodes": m,
         "source": source_text(source),
         "behaviour": who.text,

@@ -85,6 +85,7 @@ class Problem:
         return {
             "algorithm": algorithm,
             "risk": describe(self.risk),
+            "estimator": getattr(self.risk, "estimator", None),
             "policy": written(self.policy),
             "iterations": self.iterations,
             "seed": int(self.seed),

@@ -2,7 +2,7 @@
 
 `schedule="paper"` is that of the main theorem (`tm:sf`): a constant step, independent directions. `"practical"` is
 Adam, whose steps do not depend on the scale of rewards, and orthogonal directions. A number given as the step size is
-the paper's constant step; for Adam of another size give `rg.ascent.Adam(size)`.
+the paper's constant step; for Adam of another size give `rg.ascent.Adam(size)` or "adam:size".
 
 A budget in episodes settles m as well as N. Many rough steps lead further than few exact ones: with 2,000 episodes and
 the usual batch of 400 a run has four iterations, and learns next to nothing. So m is lowered until there is room for
@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from riskgrad.algorithms.practical import PRACTICAL
 from riskgrad.algorithms.problem import Problem, whole
-from riskgrad.ascent import Adam, Ascent, ConstantStep
+from riskgrad.ascent import Adam, Ascent, ConstantStep, parse
 from riskgrad.errors import UnknownNameError
 from riskgrad.gradient._smoothed import checked_smoothing
 from riskgrad.policy import Policy
@@ -23,6 +23,7 @@ from riskgrad.policy.base import WithoutDensity
 from riskgrad.policy.normalise import bare
 from riskgrad.risk import RiskMeasure
 from riskgrad.risk.distortion import DistortionMeasure
+from riskgrad.run.recipes import describe
 from riskgrad.theory import schedule as theorem
 
 ScheduleName = Literal["practical", "paper"]
@@ -49,7 +50,7 @@ class Numbers:
     def settings(self) -> dict[str, Any]:
         """The numbers by name."""
         return {
-            "ascent": repr(self.ascent),
+            "ascent": describe(self.ascent),
             "smoothing": self.smoothing,
             "directions": self.directions,
             "episodes": self.episodes,
@@ -62,7 +63,7 @@ def settled(
     schedule: ScheduleName,
     *,
     off_policy: bool,
-    step_size: float | Ascent | None,
+    step_size: float | str | Ascent | None,
     smoothing: float | None = None,
     directions: int | None = None,
     episodes: int | None = None,
@@ -128,6 +129,8 @@ def _slope(risk: RiskMeasure) -> float:
     return max(1.0, slope) if math.isfinite(slope) else PRACTICAL.unknown_slope
 
 
-def as_ascent(step_size: float | Ascent) -> Ascent:
-    """Take an ascent as it is, and a number as the paper's constant step."""
+def as_ascent(step_size: float | str | Ascent) -> Ascent:
+    """Take an ascent as it is, a string as the one that it names, and a number as the paper's constant step."""
+    if isinstance(step_size, str):
+        return parse(step_size)
     return ConstantStep(float(step_size)) if isinstance(step_size, int | float) else step_size

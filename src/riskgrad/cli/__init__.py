@@ -8,12 +8,12 @@ import sys
 
 from rich.console import Console
 
-from riskgrad.cli import lists, reports, theory, training
+from riskgrad.cli import lists, reports, theory, train, training
 from riskgrad.cli.app import app
 from riskgrad.errors import RiskgradError
 
 INTERRUPTED = 130  # what a shell gives a program that was interrupted from the keyboard
-COMMANDS = (training, reports, theory, lists)  # importing a file adds its commands
+COMMANDS = (training, train, reports, theory, lists)  # importing a file adds its commands
 
 
 def main(arguments: list[str] | None = None) -> None:

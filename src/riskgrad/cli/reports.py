@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 from rich.table import Table
 
 from riskgrad.cli.app import Discount, Environment, Horizon, Json, Options, Seed, app, console, env_options, show_json
@@ -93,6 +94,7 @@ def frontier(
     horizon: Horizon = None,
     discount: Discount = None,
     env_option: Options = None,
+    processes: Annotated[int | None, typer.Option(help="Trainings at once; as many as there are cores.")] = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -100,13 +102,19 @@ def frontier(
 
     Example: riskgrad frontier risky-safe --risk mean-variance --levels 0.01,0.1 --iterations 40 --plot frontier.svg
     """
+    from riskgrad.compiled import cores  # noqa: PLC0415
     from riskgrad.report.frontier import frontier as family  # noqa: PLC0415
     from riskgrad.report.frontier import plot_frontier  # noqa: PLC0415
+    from riskgrad.report.live import LiveFamily  # noqa: PLC0415
     from riskgrad.report.words import interval, number  # noqa: PLC0415
 
     where: dict[str, Any] = {"horizon": horizon, "discount": discount, "env_options": env_options(env_option)}
     settings: dict[str, Any] = {"episodes": episodes, "confidence": confidence, "seed": seed, "iterations": iterations}
-    found = family(env, risk, _numbers(levels), against=against, **settings, **where)
+    numbers = _numbers(levels)
+    shown = Console(stderr=True, highlight=False) if as_json else console
+    with LiveFamily(shown, 1 + 3 * len(numbers), iterations) as live:
+        count = cores() if processes is None else processes
+        found = family(env, risk, numbers, against=against, processes=count, progress=live, **settings, **where)
     if out is not None:
         found.save_runs(out)
     if plot is not None:

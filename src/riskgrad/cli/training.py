@@ -1,13 +1,11 @@
-"""The commands that train and evaluate: `demo`, `train`, `evaluate`."""
+"""The commands that show and evaluate a policy: `demo`, `evaluate`."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from riskgrad.cli.app import Discount, Environment, Horizon, Json, Options, Seed, app, console, env_options, show_json
-from riskgrad.errors import InputError
 
 
 @app.command()
@@ -36,59 +34,6 @@ def demo(
     story.draw(outcomes, out / "maze.svg")
     for line in ("", *story.learned(outcomes), f"The report is in {page}: open it in any browser."):
         console.print(line, soft_wrap=True)
-
-
-@app.command()
-def train(
-    env: Environment,
-    risk: Annotated[str, typer.Option(help="What to maximise, such as mean, cvar:0.1, dual-power:3.")] = "cvar:0.1",
-    algorithm: Annotated[str, typer.Option(help="auto, onp_sf, offp_sf or score.")] = "auto",
-    iterations: Annotated[int | None, typer.Option(help="Budget in iterations (200 if no budget is given).")] = None,
-    max_episodes: Annotated[int | None, typer.Option(help="Budget in episodes instead.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder that keeps the run; it can be resumed.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
-    horizon: Horizon = None,
-    discount: Discount = None,
-    env_option: Options = None,
-    seed: Seed = 0,
-    as_json: Json = False,
-) -> None:
-    """Train a policy on a risk measure and say what was reached.
-
-    Example: riskgrad train two-roads --risk cvar:0.1 --iterations 50 --out runs/valley
-    """
-    from riskgrad._train import train as train_policy  # noqa: PLC0415
-    from riskgrad.report.live import Live  # noqa: PLC0415
-
-    if resume and out is None:
-        raise InputError("--resume", "come with --out, the folder of the run", "no folder")
-    keeping: dict[str, Any] = {"resume" if resume else "folder": out} if out else {}
-    expected = iterations or 200
-    with Live(Console(stderr=True, highlight=False) if as_json else console, expected, risk) as live:
-        run = train_policy(
-            env,
-            risk=risk,
-            algorithm=algorithm,
-            iterations=iterations,
-            max_episodes=max_episodes,
-            horizon=horizon,
-            discount=discount,
-            env_options=env_options(env_option),
-            seed=seed,
-            callback=live,
-            **keeping,
-        )
-    if as_json:
-        facts = {"settings": run.settings, "episodes": run.episodes_used, "held_out_risk": run.held_out_risk}
-        show_json({**facts, "finished": run.finished, "notes": list(run.notes)})
-        return
-    console.print(f"{run!r}".strip("<>"), soft_wrap=True, markup=False)
-    for note in run.notes:
-        console.print(f"  note: {note}", soft_wrap=True, markup=False)
-    if run.held_out_risk is not None:
-        console.print(f"{risk} by held-out episodes: {run.held_out_risk:.4g}")
-    if out is not None:
-        console.print(f"Kept in {out}; look closer with: riskgrad evaluate {out} {env}", soft_wrap=True)
 
 
 @app.command()

@@ -4,6 +4,7 @@ Finite tables and compiled twins run compiled; any other Gymnasium environment i
 """
 
 import difflib
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -55,6 +56,7 @@ def resolve_source(
         return CompiledSource(made, horizon, 1.0 if discount is None else discount, threads)
     factory: Any = None
     if callable(made) and not isinstance(made, Source | FiniteMDP | gymnasium.Env):
+        _refuse_unknown_options(made, options)
         factory, made = made, made(**options)
         options = {} if isinstance(made, str) else options
     if isinstance(made, str | gymnasium.Env):
@@ -93,6 +95,15 @@ def _of_gymnasium(
     if has_table(first):
         return TabularSource(from_gymnasium(first, horizon, discount), threads)
     return GymnasiumSource(again, horizon, discount, env_options=options, backend=backend)
+
+
+def _refuse_unknown_options(factory: Any, options: Mapping[str, Any]) -> None:
+    try:
+        inspect.signature(factory).bind(**options)
+    except ValueError:  # some callables do not tell what they take
+        return
+    except TypeError as problem:
+        raise InputError("env_options", "be what the environment takes", dict(options), str(problem)) from problem
 
 
 def _own(made: object, name: str) -> object:

@@ -61,7 +61,7 @@ def evaluate(
         own.get("discount") if discount is None else discount,
         env_options=own.get("env_options") if env_options is None else env_options,
     )
-    measures = _measures(risk, settings)
+    measures = _measures(risk, run)
     bounds = source.return_range if return_range is None else return_range
     acts = Greedy(policy) if greedy else policy
     values = source.returns(acts, theta[np.newaxis], episodes, Stream(seed, Purpose.EVALUATION)).values[0]
@@ -115,9 +115,10 @@ def _acting(run: Any) -> tuple[Policy, FloatArray, dict[str, Any]]:
     return pair[0], checked_theta(pair[1], pair[0].dim), settings
 
 
-def _measures(risk: Risks | None, settings: dict[str, Any]) -> list[RiskMeasure]:
+def _measures(risk: Risks | None, run: Any) -> list[RiskMeasure]:
     if risk is None:
-        return [parse(name) for name in dict.fromkeys([settings.get("risk", "mean"), "mean"])]
+        own: list[RiskMeasure] = [] if isinstance(run, tuple) else [run.risk]
+        return list({str(measure): measure for measure in [*own, parse("mean")]}.values())
     given = [risk] if isinstance(risk, str | RiskMeasure) else list(risk)
     if not given:
         raise InputError("risk", "name at least one measure", risk)

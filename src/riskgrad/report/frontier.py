@@ -6,30 +6,35 @@ The first policy is trained on the mean, the others on one measure at the levels
 measures of a policy have local optima: one that has settled on a way no longer tries the others. So each level is
 trained from three starts, and the best on held-out episodes, the same for all three, is kept:
 
-    warm      from the policy of the level before
     path      afresh, from a milder measure to the named one along the run, the default of `rg.train`
     direct    afresh, on the measure itself from the beginning
+    warm      from the better of the two of the level before; from the neutral policy for the mildest level
 
 On the shipped models none of the three is best throughout. All policies are then played on the same fresh episodes.
+
+A warm start waits for the fresh ones of one level only, so that the family is trained in two rounds of runs that do not
+wait for each other: first all that begin afresh, then all that begin warm. In each round processes share the runs; a
+run depends on its seed and its start alone, so that any number of processes gives the same family.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
 
-from riskgrad._train import train
 from riskgrad.episodes.resolve import Environment, resolve_source
 from riskgrad.errors import InputError
 from riskgrad.evaluation import Row, table_of_returns
+from riskgrad.report.family import Progress, Training, trained
 from riskgrad.report.played import EPISODES, play
 from riskgrad.report.style import AVERSE, NEUTRAL, figure, save
 from riskgrad.risk import Mean, RiskMeasure, parse
 from riskgrad.run import Run
 
-Progress = Callable[[str], Callable[..., None]]
+STARTS = ("path", "direct", "warm")  # of equal value the first
 
 
 @dataclass(frozen=True)
@@ -97,6 +102,7 @@ def frontier(
     episodes: int = EPISODES,
     confidence: float = 0.95,
     seed: int = 0,
+    processes: int = 1,
     progress: Progress | None = None,
     **training: Any,
 ) -> Frontier:
@@ -110,7 +116,9 @@ def frontier(
         episodes: fresh episodes for each policy.
         confidence: of every interval, in (0, 1).
         seed: of training and of the fresh episodes.
-        progress: given a label, gives the callback of that training.
+        processes: how many trainings go on at once, each in a process of its own; 1 trains here, one after the other.
+            More need an `env` that can be made there, such as an id.
+        progress: told (label, line) of the training that the label names, now and then; and (label, None) at its end.
         training: more for `rg.train`, such as iterations=100.
     """
     measures = [parse(f"{risk}:{level:g}") for level in levels]
@@ -118,15 +126,10 @@ def frontier(
         raise InputError("levels", "be at least one number", levels)
     names = ["mean", *(str(measure) for measure in measures)]
     reference = measures[-1] if against is None else parse(against)
+    if len(set(names)) < len(names):
+        raise InputError("levels", "be different", levels)
     options: dict[str, Any] = {**training, "seed": seed}
-    runs: dict[str, Run] = {}
-    starts: dict[str, tuple[str, int]] = {}
-    for name, before in zip(names, [None, *names], strict=False):
-        if name in runs:
-            raise InputError("levels", "be different", levels)
-        warm = None if before is None else runs[before]
-        runs[name], start, used = _trained(env, name, warm, options, progress)
-        starts[name] = (start, used)
+    runs, starts = _family(env, names, options, processes, progress)
     where: dict[str, Any] = {key: options.get(key) for key in ("horizon", "discount", "env_options")}
     source = resolve_source(env, **where)
     found: list[tuple[str, Row, Row, Row]] = []
@@ -169,22 +172,29 @@ def plot_frontier(found: Frontier, path: str | Path | None = None, width: float 
     return page
 
 
-def _trained(
-    env: Environment, risk: str, before: Run | None, options: Mapping[str, Any], progress: Progress | None
-) -> tuple[Run, str, int]:
-    """Train from every start and keep the best: the run, its start, and the episodes of all of them."""
-    starts: dict[str, dict[str, Any]] = {"path": {}}
-    if before is not None:
-        starts["direct"] = {"risk_path": None}
-        starts["warm"] = {"risk_path": None, "theta": before.theta}
-    runs: dict[str, Run] = {}
-    for start, more in starts.items():
-        callback: dict[str, Any] = {} if progress is None else {"callback": progress(f"{risk} {start}")}
-        runs[start] = train(env, risk, **{**options, **more, **callback})
-        if not runs[start].finished:
-            raise KeyboardInterrupt  # a training stops politely when asked to; the family stops with it
-    best = max(runs, key=lambda start: _value(runs[start]))
-    return runs[best], best, sum(run.episodes_used for run in runs.values())
+def _family(
+    env: Environment, names: Sequence[str], options: Mapping[str, Any], processes: int, progress: Progress | None
+) -> tuple[dict[str, Run], dict[str, tuple[str, int]]]:
+    """Train every level from every start; give the best run of each, its start, and the episodes of all its starts."""
+    direct: dict[str, Any] = {"risk_path": None}
+    fresh = [Training(f"{name} path", env, name, options) for name in names]
+    fresh += [Training(f"{name} direct", env, name, {**options, **direct}) for name in names[1:]]
+    found = dict(zip((one.label for one in fresh), trained(fresh, processes, progress), strict=True))
+
+    def best(name: str) -> str:
+        return max(
+            (f"{name} {start}" for start in STARTS if f"{name} {start}" in found), key=lambda at: _value(found[at])
+        )
+
+    warm = [
+        Training(f"{name} warm", env, name, {**options, **direct, "theta": found[best(before)].theta})
+        for before, name in itertools.pairwise(names)
+    ]
+    found |= dict(zip((one.label for one in warm), trained(warm, processes, progress), strict=True))
+    chosen = {name: best(name) for name in names}
+    used = {name: sum(run.episodes_used for label, run in found.items() if label.split()[0] == name) for name in names}
+    runs = {name: found[label] for name, label in chosen.items()}
+    return runs, {name: (label.split()[1], used[name]) for name, label in chosen.items()}
 
 
 def _labels(points: Sequence[Point]) -> list[tuple[tuple[float, float], list[str]]]:

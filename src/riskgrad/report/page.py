@@ -21,14 +21,16 @@ from riskgrad.report import shared_figures as shared
 from riskgrad.report.compare import compare_played
 from riskgrad.report.floor_map import floor_map
 from riskgrad.report.grid_map import policy_map
+from riskgrad.report.learning import learning
 from riskgrad.report.played import EPISODES, Played, measures_of, play
-from riskgrad.report.repeat import Recipe, recipe, versions
-from riskgrad.report.run_figures import Drawn, Mark, common_span, distribution, learning, weights
+from riskgrad.report.repeat import Recipe, recipe
+from riskgrad.report.run_figures import Drawn, Mark, common_span, distribution, weights
 from riskgrad.report.story import told
 from riskgrad.report.theme import RUNS, inline
 from riskgrad.report.words import certainty, interval, meaning, number, percent
 from riskgrad.risk import CVaR, RiskMeasure, parse
 from riskgrad.run import Run
+from riskgrad.run.versions import versions
 
 TABLE_RISKS = ("cvar:0.1",)
 
@@ -59,6 +61,7 @@ class Chapter:
         rows: of the table: row, exact value.
         settings: name and value.
         recipe: how to repeat it.
+        versions: of Python and packages when it was trained, in words.
         reweighted: whether its batches were reweighted.
         guards: what its guards did.
     """
@@ -72,6 +75,7 @@ class Chapter:
     rows: Sequence[tuple[Any, float | None]]
     settings: Sequence[tuple[str, str]]
     recipe: Recipe | None
+    versions: str
     reweighted: bool
     guards: Sequence[str]
 
@@ -111,9 +115,11 @@ def page_of(played: Sequence[Played], *, title: str = "", confidence: float = 0.
     tables = [table_of_returns(one.values, measures, one.source.return_range, confidence, seed=seed) for one in played]
     comparison = compare_played(played, measures, confidence, seed=seed) if len(played) > 1 else None
     chapters = [
-        _chapter(one, index, played, table) for index, (one, table) in enumerate(zip(played, tables, strict=True))
+        _chapter(one, index, played, table, measures)
+        for index, (one, table) in enumerate(zip(played, tables, strict=True))
     ]
-    env = str(played[0].run.settings.get("env") or "an environment")
+    settings = played[0].run.settings
+    env = str(settings.get("env") or settings.get("env_text") or "an environment")
     return _template().render(
         title=title or env,
         env=env,
@@ -127,14 +133,16 @@ def page_of(played: Sequence[Played], *, title: str = "", confidence: float = 0.
         episodes=len(played[0].values),
         confidence=confidence,
         seed=seed,
-        versions=versions(),
+        versions=_named(versions()),
         colours=len(RUNS),
         resamples=RESAMPLES,
         notes=_footnotes(tables),
     )
 
 
-def _chapter(one: Played, index: int, played: Sequence[Played], table: Table) -> Chapter:
+def _chapter(
+    one: Played, index: int, played: Sequence[Played], table: Table, measures: Sequence[RiskMeasure]
+) -> Chapter:
     alpha = one.tail
     drawn = [
         learning(one, index),
@@ -156,9 +164,13 @@ def _chapter(one: Played, index: int, played: Sequence[Played], table: Table) ->
         meaning(one.risk),
         tiles,
         [_picture(figure) for figure in drawn if figure is not None],
-        [(row, None if one.law is None else parse(row.risk).value(one.law)) for row in table],
+        [
+            (row, None if one.law is None else measure.value(one.law))
+            for row, measure in zip(table, measures, strict=True)
+        ],
         settings,
         recipe(one.run, one.name),
+        _named(one.run.versions),
         drawn[-1] is not None,
         _guards(one.run),
     )
@@ -190,6 +202,11 @@ def _picture(drawn: Drawn) -> Picture:
     # the drawing is ours and matplotlib escapes its text; everything else goes through the template
     svg = Markup(inline(drawn.figure, drawn.key))  # noqa: S704
     return Picture(drawn.key, drawn.title, svg, drawn.alternative, drawn.caption, drawn.legend)
+
+
+def _named(versions: Mapping[str, str]) -> str:
+    machine = f" on {versions['platform']}" if "platform" in versions else ""
+    return ", ".join(f"{name} {number}" for name, number in versions.items() if name != "platform") + machine
 
 
 def _setting(value: object) -> str:

@@ -75,7 +75,7 @@ def play(
     source = _source(runs, env)
     stream = Stream(seed, Purpose.EVALUATION)
     count = whole("episodes", episodes, 2)
-    risks = {name: parse(run.settings.get("risk", "mean")) for name, run in runs.items()}
+    risks = {name: run.risk for name, run in runs.items()}
     tails = {name: tail_mass(risk) for name, risk in risks.items()}
     told = next((tails[name] for name, risk in risks.items() if risk.attitude != "neutral"), None)
     return [

@@ -1,6 +1,6 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # matplotlib is only partly typed
-"""The figures of one run: how it learned, how its episodes fall out, what its weights were worth."""
+"""The figures of one run: how its episodes fall out, what its weights were worth; how it learned is in `learning`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from riskgrad.report.played import Played
@@ -57,46 +56,6 @@ class Drawn:
     alternative: str
     caption: str
     legend: Sequence[Mark]
-
-
-def learning(one: Played, index: int) -> Drawn:
-    """Draw risk and mean against episodes, with the spread of neighbouring estimates."""
-    page, axis = canvas()
-    history = [line for line in one.run.history if line.get("risk") is not None and line.get("mean") is not None]
-    neutral = one.risk.attitude == "neutral"
-    shown = ("mean",) if neutral else ("risk", "mean")
-    for key in shown:
-        drawn = colour(index) if key == shown[0] else INK
-        _spread(axis, _column(history, "episodes"), _column(history, key), drawn, dashed=key != shown[0])
-    looks = [line for line in history if line.get("held_out") is not None]
-    axis.plot(
-        _column(looks, "episodes"),
-        _column(looks, "held_out"),
-        linestyle="none",
-        marker="o",
-        markersize=4,
-        markerfacecolor="none",
-        color=colour(index),
-    )
-    axis.set(xlabel="episodes used", ylabel="return")
-    axis.xaxis.set_major_formatter(ticks(_short))
-    axis.xaxis.set_major_locator(MaxNLocator(5))
-    words = "No iteration was recorded."
-    if history:
-        first, last = history[0], history[-1]
-        changes = [f"{one.risk if key == 'risk' else 'mean'} {_change(first[key], last[key])}" for key in shown]
-        words = f"Over {number(last['episodes'])} episodes: {'; '.join(changes)}."
-    named = {"risk": str(one.risk), "mean": "mean"}
-    marks = [Mark(named[key], index if key == shown[0] else -1, "line" if key == shown[0] else "dash") for key in shown]
-    return Drawn(
-        f"learning-{index}",
-        "How it learned",
-        page,
-        words,
-        "Lines: the middle of neighbouring iterations' estimates; bands: where eight of ten of them lie. Circles: "
-        "looks on episodes that no step used, by which the policy that is kept was chosen.",
-        [*marks, Mark("held-out look", index, "ring")],
-    )
 
 
 def distribution(one: Played, index: int, span: tuple[float, float]) -> Drawn:
@@ -152,13 +111,13 @@ def weights(one: Played, index: int) -> Drawn | None:
     if not lines or not size or one.run.settings.get("algorithm") != "offp_sf":
         return None
     page, axis = canvas(2.4)
-    shares = _column(lines, "ess") / float(size)
-    _spread(axis, _column(lines, "iteration"), shares, colour(index), dashed=False)
+    shares = column(lines, "ess") / float(size)
+    _spread(axis, column(lines, "iteration"), shares, colour(index), dashed=False)
     floor = one.run.settings.get("ess_floor") or 0.0
     if floor:
         axis.axhline(floor, color=INK, linestyle="--", linewidth=1.0)
     events = [line for line in one.run.history if line.get("events")]
-    axis.plot(_column(events, "iteration"), np.full(len(events), 0.03), "|", color=INK, markersize=9)
+    axis.plot(column(events, "iteration"), np.full(len(events), 0.03), "|", color=INK, markersize=9)
     axis.set(xlabel="iteration", ylabel="share of the batch", ylim=(0.0, max(1.05, float(np.max(shares)) * 1.05)))
     axis.yaxis.set_major_formatter(ticks(percent))
     times = "no guard stepped in" if not events else f"a guard stepped in at {len(events)} iterations"
@@ -240,16 +199,6 @@ def _cvar(values: FloatArray, alpha: float) -> float:
     return float(CVaR(alpha).estimate(values))
 
 
-def _column(lines: Sequence[dict[str, Any]], key: str) -> FloatArray:
+def column(lines: Sequence[dict[str, Any]], key: str) -> FloatArray:
+    """Give one column of a record; what is not known is NaN."""
     return np.array([line[key] for line in lines], dtype=np.float64)
-
-
-def _change(first: float, last: float) -> str:
-    return f"from {number(first)} to {number(last)}"
-
-
-def _short(value: float) -> str:
-    for size, letter in ((1e6, "M"), (1e3, "k")):
-        if abs(value) >= size:
-            return f"{value / size:g}{letter}"
-    return f"{value:g}"

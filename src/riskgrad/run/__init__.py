@@ -2,5 +2,6 @@
 
 from riskgrad.run.result import Run as Run
 from riskgrad.run.result import load as load
+from riskgrad.run.tensorboard import TensorBoard as TensorBoard
 
-__all__ = ["Run", "load"]
+__all__ = ["Run", "TensorBoard", "load"]

@@ -13,6 +13,7 @@ import numpy as np
 
 from riskgrad.errors import InputError, StorageError
 from riskgrad.policy import Normalised, Policy
+from riskgrad.risk import RiskMeasure, parse
 from riskgrad.run import checkpoint, container
 from riskgrad.run.recipes import built
 from riskgrad.run.record import Line, read_history
@@ -40,6 +41,7 @@ class Run:
         finished: whether all iterations were done.
         versions: of Python and the packages that decide the numbers, when the run began.
         given_policy: the policy, where it was given and need not be rebuilt.
+        given_risk: the measure, where it was given and need not be read from its name.
         normalisation: how observations were normalised at each of the three thetas, by its name; empty if not.
     """
 
@@ -55,6 +57,7 @@ class Run:
     finished: bool
     versions: dict[str, str] = field(default_factory=versions)
     given_policy: Policy | None = field(default=None)
+    given_risk: RiskMeasure | None = field(default=None)
     normalisation: Mapping[str, Mapping[str, FloatArray]] = field(default_factory=dict[str, Mapping[str, FloatArray]])
 
     @property
@@ -72,11 +75,25 @@ class Run:
         """The policy to use with `last_theta`; differs from `policy` only where observations are normalised."""
         return self._policy_of("last_theta")
 
+    @property
+    def risk(self) -> RiskMeasure:
+        """The measure that was named, by which policies are compared."""
+        if self.given_risk is not None:
+            return self.given_risk
+        try:
+            return parse(self.settings.get("risk", "mean"))
+        except InputError as problem:
+            advice = "write rg.load(path, risk=...) in Python; a report is riskgrad.report.page.write_report"
+            raise InputError("risk", "be given to load this run", self.settings["risk"], advice) from problem
+
     def _policy_of(self, name: str) -> Policy:
         found = self.given_policy or built(self.settings.get("policy", {}))
         if found is None:
             raise InputError(
-                "policy", "be given to load this run", self.settings.get("policy"), "write rg.load(path, policy=...)"
+                "policy",
+                "be given to load this run",
+                self.settings.get("policy", {}).get("text"),
+                "write rg.load(path, policy=...) in Python; a report is riskgrad.report.page.write_report",
             )
         return acting(found, self.normalisation.get(name))
 
@@ -101,12 +118,13 @@ class Run:
         return f"<Run: {what}, {state} after {len(self.history)} iterations and {self.episodes_used} episodes>"
 
 
-def load(path: str | Path, policy: Policy | None = None) -> Run:
+def load(path: str | Path, policy: Policy | None = None, risk: RiskMeasure | None = None) -> Run:
     """Read a run from a file that `Run.save` wrote, or from the folder of a run, finished or interrupted.
 
     Args:
         path: the file or the folder.
         policy: needed for a policy that is not made of numbers alone.
+        risk: needed for a measure that no string can name.
 
     Returns:
         the run.
@@ -118,12 +136,14 @@ def load(path: str | Path, policy: Policy | None = None) -> Run:
             raise StorageError(f"cannot read {place}: no checkpoint of a run is in this folder")
         lines = read_history(place, newest.facts["history_bytes"])
         notes = [*newest.facts["notes"], *([newest.note] if newest.note else [])]
-        return from_facts(newest.arrays, {**newest.facts, "history": lines, "notes": notes}, policy)
+        return from_facts(newest.arrays, {**newest.facts, "history": lines, "notes": notes}, policy, risk)
     arrays, facts = container.read(place)
-    return from_facts(arrays, facts, policy)
+    return from_facts(arrays, facts, policy, risk)
 
 
-def from_facts(arrays: container.Arrays, facts: container.Facts, policy: Policy | None) -> Run:
+def from_facts(
+    arrays: container.Arrays, facts: container.Facts, policy: Policy | None, risk: RiskMeasure | None = None
+) -> Run:
     """Build a run from what a file or a checkpoint holds."""
     thetas: list[FloatArray] = [np.asarray(arrays[name], dtype=np.float64) for name in THETAS]
     if policy is not None and policy.dim != thetas[0].size:
@@ -141,6 +161,7 @@ def from_facts(arrays: container.Arrays, facts: container.Facts, policy: Policy 
         finished=facts["finished"],
         versions=facts["versions"],
         given_policy=policy,
+        given_risk=risk,
         normalisation=normalisation_of(arrays),
     )
 

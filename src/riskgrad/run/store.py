@@ -1,4 +1,4 @@
-"""The folder of a run: its record and its checkpoints, opened for a new run or for one that goes on.
+"""The folder of a run: its record, its checkpoints and what repeats it, opened for a new run or one that goes on.
 
 A run goes on only with the settings that it began with: another seed or another number of iterations would make the
 rest of it something else than what was begun, and the first one that differs is named.
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from riskgrad.errors import InputError
 from riskgrad.run import checkpoint
 from riskgrad.run.checkpoint import Checkpoint
+from riskgrad.run.config import CONFIG, configuration
+from riskgrad.run.container import refuse
 from riskgrad.run.record import HISTORY, Line, Recorder, read_history
 
 
@@ -66,7 +68,16 @@ def opened(folder: str | Path | None, resume: str | Path | None, settings: dict[
         if found.note:
             warnings.warn(found.note, RuntimeWarning, stacklevel=5)
     with Recorder(place, 0 if found is None else found.facts["history_bytes"]) as recorder:
+        if found is None:
+            _write(place / CONFIG, configuration(settings))
         yield Store(place, found, recorder)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        refuse("write", path, error, "choose a folder that can be written")
 
 
 def refuse_other_settings(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:

@@ -1,0 +1,112 @@
+"""Several trainings that do not wait for each other, shared by processes, with news of each while they run.
+
+Processes are spawned (see `riskgrad.backend`). News come back through a queue; the same channel tells the processes to
+stop when this one is interrupted. Numbers do not depend on who trains what: a training is a function of its arguments.
+"""
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import Any
+
+from riskgrad._train import train
+from riskgrad.algorithms.problem import whole
+from riskgrad.backend import Processes
+from riskgrad.compiled import cores
+from riskgrad.run import Run
+from riskgrad.run.record import Line
+from riskgrad.types import FloatArray
+
+Progress = Callable[[str, Line | None], None]
+
+SECONDS = 0.1  # between two news of a training, at least
+
+
+@dataclass(frozen=True)
+class Training:
+    """One call of `rg.train`.
+
+    Attributes:
+        label: what it is called in news.
+        env: what to train on.
+        risk: what to maximise.
+        options: more for `rg.train`.
+    """
+
+    label: str
+    env: Any
+    risk: str
+    options: Mapping[str, Any]
+
+
+def trained(trainings: Sequence[Training], processes: int = 1, progress: Progress | None = None) -> list[Run]:
+    """Train all and give the runs in their order.
+
+    Args:
+        trainings: what to train.
+        processes: how many at once; 1 trains here.
+        progress: told (label, line) now and then, and (label, None) when a training ends.
+    """
+    count = min(whole("processes", processes), len(trainings))
+    if count <= 1:
+        return [_here(one, progress) for one in trainings]
+    with get_context("spawn").Manager() as manager, Processes(count) as backend:
+        news, stop = manager.Queue(), manager.Event()
+        told = threading.Thread(target=_pass_on, args=(news, progress), daemon=True)
+        told.start()
+        threads = max(1, cores() // count)
+        try:
+            return backend.map(_there, [(one, news, stop, threads) for one in trainings])
+        except BaseException:
+            stop.set()
+            raise
+        finally:
+            news.put(None)
+            told.join()
+
+
+def _here(one: Training, progress: Progress | None) -> Run:
+    def callback(line: Line, theta: FloatArray) -> None:
+        del theta
+        if progress is not None:
+            progress(one.label, line)
+
+    run = _finished(train(one.env, one.risk, callback=callback, **one.options))
+    if progress is not None:
+        progress(one.label, None)
+    return run
+
+
+def _there(task: tuple[Training, Any, Any, int]) -> Run:
+    """Train in a process of its own; an iteration's news are sent only if the last ones are a while ago."""
+    one, news, stop, threads = task
+    last = [0.0]
+
+    def callback(line: Line, theta: FloatArray) -> bool | None:
+        del theta
+        now = time.monotonic()
+        if now - last[0] < SECONDS:
+            return None
+        last[0] = now
+        news.put((one.label, line))
+        return stop.is_set()
+
+    options: dict[str, Any] = {"threads": threads, **one.options}
+    run = _finished(train(one.env, one.risk, callback=callback, **options))
+    news.put((one.label, None))
+    return run
+
+
+def _finished(run: Run) -> Run:
+    if not run.finished:
+        raise KeyboardInterrupt  # a training stops politely when asked to; the family stops with it
+    return run
+
+
+def _pass_on(news: "queue.Queue[tuple[str, Line | None] | None]", progress: Progress | None) -> None:
+    while (told := news.get()) is not None:
+        if progress is not None:
+            progress(*told)
