@@ -6,7 +6,7 @@ A soft one-hot of 64 features with 4 entries takes a sixteenth of the products w
 is summed in one fixed order, so that a row has the same bits whatever else is in the batch. Sums over the batch are
 made in chunks of a fixed size, whose totals are then added in order, so that threads do not change them.
 
-Small functions are pasted into the kernels: to pass an array to a function costs more than what they do.
+Up to 64 observations are done together (see `_linear_block`).
 """
 
 import math
@@ -15,105 +15,43 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskgrad.compiled import cores, in_blocks, inlined, kernel, plain
-from riskgrad.elementary import exp, trailing_zeros
+from riskgrad.compiled import cores, in_blocks, kernel, plain
+from riskgrad.policy._linear_block import TOGETHER, empty_block, gather, pull, weigh
 from riskgrad.types import FloatArray, IntArray
 
 CHUNK = 4096  # observations whose scores are added up together
-WORD = 64  # features that are looked at together for those that are not zero
-NOTHING, ONE = np.uint64(0), np.uint64(1)
-
-
-@inlined
-def _entries(observations: FloatArray, b: int, indices: IntArray, values: FloatArray) -> int:
-    """Gather the entries of observations[b] that are not zero; give their number.
-
-    First one bit for each of 64 features, several at a time, then a turn for each bit: a branch for each feature would
-    often be predicted wrongly, which costs more than all the rest.
-    """
-    count, n_features = 0, observations.shape[1]
-    whole = n_features - n_features % WORD
-    for first in range(0, whole, WORD):
-        bits = NOTHING
-        for f in range(WORD):
-            bits |= (ONE if observations[b, first + f] != 0.0 else NOTHING) << np.uint64(f)
-        while bits != NOTHING:
-            f = first + trailing_zeros(bits)
-            indices[count], values[count] = f, observations[b, f]
-            count += 1
-            bits &= bits - ONE
-    for f in range(whole, n_features):
-        indices[count], values[count] = f, observations[b, f]
-        count += 1 if observations[b, f] != 0.0 else 0
-    return count
-
-
-@inlined
-def _logits(
-    thetas: FloatArray, p: int, indices: IntArray, values: FloatArray, count: int, n_actions: int, logits: FloatArray
-) -> float:
-    """Fill the logits [A] of the policy thetas[p] at one observation; give the largest."""
-    for a in range(n_actions):
-        logits[a] = 0.0
-    for k in range(count):
-        for a in range(n_actions):
-            logits[a] += values[k] * thetas[p, indices[k] * n_actions + a]
-    top = -np.inf
-    for a in range(n_actions):
-        top = max(top, logits[a])
-    return top
-
-
-@inlined
-def _softmax(
-    thetas: FloatArray, p: int, indices: IntArray, values: FloatArray, count: int, n_actions: int, row: FloatArray
-) -> None:
-    """Fill the probabilities [A] of the policy thetas[p] at one observation."""
-    top = _logits(thetas, p, indices, values, count, n_actions, row)
-    total = 0.0
-    for a in range(n_actions):
-        row[a] = exp(row[a] - top)
-    for a in range(n_actions):
-        total += row[a]
-    for a in range(n_actions):
-        row[a] /= total
-
-
-@inlined
-def _pull(
-    indices: IntArray, values: FloatArray, count: int, n_actions: int, slopes: FloatArray, total: FloatArray, c: int
-) -> None:
-    """Add the gradient of slopes [A] times the logits of one observation to total[c]."""
-    for k in range(count):
-        for a in range(n_actions):
-            total[c, indices[k] * n_actions + a] += values[k] * slopes[a]
 
 
 @kernel
 def _probabilities(begin: int, end: int, thetas: FloatArray, observations: FloatArray, answer: FloatArray) -> None:
     """Fill answer [P, B, A] for the observations begin:end."""
-    indices, values = np.empty(observations.shape[1] + 1, dtype=np.int64), np.empty(observations.shape[1] + 1)
-    n_actions = answer.shape[2]
-    row = np.empty(n_actions)
-    for b in range(begin, end):
-        count = _entries(observations, b, indices, values)
+    block = empty_block(end - begin, observations.shape[1], answer.shape[2])
+    for first in range(begin, end, TOGETHER):
+        n = min(TOGETHER, end - first)
+        for i in range(n):
+            block.visits[i] = first + i
+        gather(block, n, observations)
         for p in range(len(thetas)):
-            _softmax(thetas, p, indices, values, count, n_actions, row)
-            for a in range(n_actions):
-                answer[p, b, a] = row[a]
+            block.rows[:] = p
+            weigh(block, n, thetas)
+            for i in range(n):
+                for a in range(answer.shape[2]):
+                    answer[p, first + i, a] = block.chances[a, i] / block.totals[i]
 
 
 @kernel
 def _own_probabilities(thetas: FloatArray, rows: IntArray, observations: FloatArray, answer: FloatArray) -> None:
     """Fill answer [B, A], each observation by the policy thetas[rows[b]]."""
-    indices, values = np.empty(observations.shape[1] + 1, dtype=np.int64), np.empty(observations.shape[1] + 1)
-    n_actions = answer.shape[1]
-    row = np.empty(n_actions)
-    for b in range(len(rows)):
-        count = _entries(observations, b, indices, values)
-        _softmax(thetas, rows[b], indices, values, count, n_actions, row)
-        for a in range(n_actions):
-            answer[b, a] = row[a]
+    block = empty_block(len(rows), observations.shape[1], answer.shape[1])
+    for first in range(0, len(rows), TOGETHER):
+        n = min(TOGETHER, len(rows) - first)
+        for i in range(n):
+            block.visits[i], block.rows[i] = first + i, rows[first + i]
+        gather(block, n, observations)
+        weigh(block, n, thetas)
+        for i in range(n):
+            for a in range(answer.shape[1]):
+                answer[first + i, a] = block.chances[a, i] / block.totals[i]
 
 
 @kernel
@@ -127,18 +65,17 @@ def _log_probabilities(
     answer: FloatArray,
 ) -> None:
     """Fill answer [P, B] with log pi(a_b | o_b) for the observations begin:end."""
-    indices, values = np.empty(observations.shape[1] + 1, dtype=np.int64), np.empty(observations.shape[1] + 1)
-    logits = np.empty(n_actions)
-    for b in range(begin, end):
-        count = _entries(observations, b, indices, values)
+    block = empty_block(end - begin, observations.shape[1], n_actions)
+    for first in range(begin, end, TOGETHER):
+        n = min(TOGETHER, end - first)
+        for i in range(n):
+            block.visits[i] = first + i
+        gather(block, n, observations)
         for p in range(len(thetas)):
-            top = _logits(thetas, p, indices, values, count, n_actions, logits)
-            chosen, total = logits[actions[b]] - top, 0.0
-            for a in range(n_actions):
-                logits[a] = exp(logits[a] - top)
-            for a in range(n_actions):
-                total += logits[a]
-            answer[p, b] = chosen - math.log(total)
+            block.rows[:] = p
+            weigh(block, n, thetas)
+            for i in range(n):
+                answer[p, first + i] = block.logs[actions[first + i], i] - math.log(block.totals[i])
 
 
 @kernel
@@ -153,18 +90,24 @@ def _score_sums(
     answer: FloatArray,
 ) -> None:
     """Add sum_b c_b grad log pi(a_b | o_b) of the chunks begin:end to their rows of answer [chunks, d]."""
-    indices, values = np.empty(observations.shape[1] + 1, dtype=np.int64), np.empty(observations.shape[1] + 1)
-    slopes, thetas = np.empty(n_actions), theta.reshape(1, -1)
+    block, thetas = empty_block(len(actions), observations.shape[1], n_actions), theta.reshape(1, -1)
+    logs, chances, totals, visits = block.logs, block.chances, block.totals, block.visits
     for c in range(begin, end):
-        for b in range(c * CHUNK, min((c + 1) * CHUNK, len(actions))):
-            if coefficients[b] == 0.0:
-                continue
-            count = _entries(observations, b, indices, values)
-            _softmax(thetas, 0, indices, values, count, n_actions, slopes)
+        b, last = c * CHUNK, min((c + 1) * CHUNK, len(actions))
+        while b < last:
+            n = 0
+            while b < last and n < len(visits):
+                visits[n] = b
+                n += 1 if coefficients[b] != 0.0 else 0
+                b += 1
+            gather(block, n, observations)
+            weigh(block, n, thetas)
             for a in range(n_actions):
-                slopes[a] *= -coefficients[b]
-            slopes[actions[b]] += coefficients[b]
-            _pull(indices, values, count, n_actions, slopes, answer, c)
+                for i in range(n):
+                    logs[a, i] = chances[a, i] / totals[i] * -coefficients[visits[i]]
+            for i in range(n):
+                logs[actions[visits[i]], i] += coefficients[visits[i]]
+            pull(block, n, answer, c)
 
 
 @kernel
@@ -181,26 +124,27 @@ def _entropy_sums(
 
     The slope of H in the logit of a is -pi(a) (log pi(a) + H).
     """
-    indices, values = np.empty(observations.shape[1] + 1, dtype=np.int64), np.empty(observations.shape[1] + 1)
-    logs, chances, thetas = np.empty(n_actions), np.empty(n_actions), theta.reshape(1, -1)
+    block, thetas = empty_block(len(observations), observations.shape[1], n_actions), theta.reshape(1, -1)
+    logs, chances, totals = block.logs, block.chances, block.totals
+    shifts, entropies = np.empty(len(totals)), np.empty(len(totals))
     for c in range(begin, end):
-        for b in range(c * CHUNK, min((c + 1) * CHUNK, len(observations))):
-            count = _entries(observations, b, indices, values)
-            top = _logits(thetas, 0, indices, values, count, n_actions, logs)
-            total = 0.0
+        for first in range(c * CHUNK, min((c + 1) * CHUNK, len(observations)), TOGETHER):
+            n = min(TOGETHER, len(observations) - first)
+            for i in range(n):
+                block.visits[i] = first + i
+            gather(block, n, observations)
+            weigh(block, n, thetas)
+            for i in range(n):
+                shifts[i], entropies[i] = math.log(totals[i]), 0.0
             for a in range(n_actions):
-                logs[a] -= top
-                chances[a] = exp(logs[a])
+                for i in range(n):
+                    logs[a, i] -= shifts[i]
+                    chances[a, i] /= totals[i]
+                    entropies[i] -= chances[a, i] * logs[a, i]
             for a in range(n_actions):
-                total += chances[a]
-            shift, entropy = math.log(total), 0.0
-            for a in range(n_actions):
-                logs[a] -= shift
-                chances[a] /= total
-                entropy -= chances[a] * logs[a]
-            for a in range(n_actions):
-                logs[a] = -coefficients[b] * chances[a] * (logs[a] + entropy)
-            _pull(indices, values, count, n_actions, logs, answer, c)
+                for i in range(n):
+                    logs[a, i] = -coefficients[first + i] * chances[a, i] * (logs[a, i] + entropies[i])
+            pull(block, n, answer, c)
 
 
 def all_probabilities(thetas: FloatArray, observations: FloatArray, n_actions: int) -> FloatArray:
