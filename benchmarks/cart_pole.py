@@ -4,7 +4,7 @@
 
 Each seed trains with a budget of 2,000 episodes, held-out ones included, and nothing else but the risk is said. The
 policy that it ends with is tested on 1,000 fresh episodes as it was trained, with random actions, and greedily; 500 is
-the most that an episode can bring.
+the most that an episode can bring. Seeds 0 to 9 were looked at when the size of batches was settled, the others not.
 """
 
 import argparse
@@ -26,7 +26,7 @@ def tested(run: rg.Run, greedy: bool) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--seeds", type=int, default=15)
     seeds = parser.parse_args().seeds
     rg.train(ENV, risk="mean", iterations=2)  # compiles
     print("| CartPole-v1 | episodes | seconds | mean | mean, greedy |")

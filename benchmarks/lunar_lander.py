@@ -18,7 +18,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     given = parser.parse_args()
     wind = {"continuous": True, "enable_wind": True}
-    compare([Study("LunarLander-v3", "LunarLander-v3", wind, 300, 1_500, 2_000)], given.seeds, given.workers)
+    compare([Study("LunarLander-v3", "LunarLander-v3", wind, 300, 3_000, 2_000)], given.seeds, given.workers)
 
 
 if __name__ == "__main__":
