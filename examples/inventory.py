@@ -51,7 +51,7 @@ class OrderUpTo(gymnasium.Wrapper):
 def main() -> None:
     """Train a neutral and an averse firm, and say what stock they keep."""
     options = argparse.ArgumentParser(description="A supply chain with slack years.")
-    options.add_argument("--iterations", type=int, default=30)
+    options.add_argument("--iterations", type=int, default=40)
     options.add_argument("--episodes", type=int, default=1_000, help="of the evaluation")
     options.add_argument("--seed", type=int, default=0)
     given = options.parse_args()
@@ -65,8 +65,8 @@ def main() -> None:
             policy="deterministic",
             horizon=30,
             iterations=given.iterations,
-            directions=4,
-            episodes=32,
+            directions=3,
+            episodes=25,
             processes=2,
             seed=given.seed,
         )

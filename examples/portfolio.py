@@ -6,8 +6,8 @@
 The environment is or-gymnasium's PortfolioOpt-v0, ten periods with three assets and costs of buying, given a market of
 our own: the more an asset is expected to earn, the more its price may stray, and a price that falls below 0 stays at 0.
 A wrapper makes one decision of it, the share of the money for each asset. Trained on the mean, everything goes into the
-boldest asset; trained on the mean of the worst tenth, the money is spread, and even bad years lose little. The policy
-is deterministic, so OnP-SF trains it. About 20 seconds on 2 cores.
+boldest asset; trained on the mean of the worst tenth, most goes into the calm one, and even the worst tenth of years
+gains a little. The policy is deterministic, so OnP-SF trains it. About 20 seconds on 2 cores.
 """
 
 import argparse
@@ -58,7 +58,7 @@ def portfolio(action):
 def main() -> None:
     """Train a neutral and an averse investor, and say what they buy."""
     options = argparse.ArgumentParser(description="A portfolio, bought once and held.")
-    options.add_argument("--iterations", type=int, default=60)
+    options.add_argument("--iterations", type=int, default=40)
     options.add_argument("--episodes", type=int, default=4_000, help="of the evaluation")
     options.add_argument("--seed", type=int, default=0)
     given = options.parse_args()
@@ -74,6 +74,7 @@ def main() -> None:
             iterations=given.iterations,
             directions=4,
             episodes=30,
+            risk_path=None,  # the first portfolio has a tail worth learning from; a milder measure would lead astray
             seed=given.seed,
         )
         table = rg.evaluate(run, BuyAndHold, risk=["mean", RISK], episodes=given.episodes)

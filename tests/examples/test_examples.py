@@ -64,7 +64,7 @@ def test_guarded_maze(tmp_path):
 
 
 def test_inventory():
-    text = output("inventory.py", "--iterations", 8, "--episodes", 300)
+    text = output("inventory.py", "--iterations", 8, "--episodes", 200)
     neutral, averse = numbers(text, "mean "), numbers(text, "cvar:0.1 ")
     assert neutral[0] > averse[0] + 5.0
     assert averse[1] > neutral[1] + 50.0
@@ -75,7 +75,7 @@ def test_portfolio():
     text = output("portfolio.py", "--iterations", 20, "--episodes", 1_000)
     neutral, averse = numbers(text, "mean "), numbers(text, "cvar:0.1 ")
     assert neutral[0] > averse[0] + 5.0
-    assert averse[1] > neutral[1] + 20.0
+    assert averse[1] > 0.0 > neutral[1], "the averse investor gains even over the worst tenth"
     assert averse[2] < neutral[2], "less of the bold asset"
     assert sum(averse[2:]) == pytest.approx(100.0, abs=2.0)
 
