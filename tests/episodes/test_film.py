@@ -1,13 +1,15 @@
 """A film is of the episode that is played, frame by frame."""
 
+import gymnasium
 import numpy as np
 import pytest
 from PIL import Image
 from support.environments import Countdown
 
 from riskgrad.episodes import GymnasiumSource
-from riskgrad.episodes.film import frames, save_gif
+from riskgrad.episodes.film import film, filmed_source, frames, save_gif
 from riskgrad.errors import InputError, StorageError
+from riskgrad.mdp import two_roads
 from riskgrad.policy import MLP
 from riskgrad.random import Purpose, Stream
 
@@ -47,5 +49,46 @@ def test_refuses_in_one_line(tmp_path):
         save_gif(tmp_path / "film.mp4", [shot])
     with pytest.raises(InputError, match="at least one frame"):
         save_gif(tmp_path / "film.gif", [])
+    (tmp_path / "file").write_text("in the way")
     with pytest.raises(StorageError, match="cannot write"):
-        save_gif(tmp_path / "nowhere" / "film.gif", [shot])
+        save_gif(tmp_path / "file" / "film.gif", [shot])
+
+
+def test_a_few_episodes_follow_one_another(tmp_path):
+    source = GymnasiumSource(Shown, horizon=50)
+    count = film(tmp_path / "deep" / "film.gif", source, POLICY, np.zeros(6), STREAM, episodes=3)
+    lengths = source.returns(POLICY, np.zeros((1, 6)), 3, STREAM).lengths[0]
+    assert count == int(np.sum(lengths + 1))
+    with Image.open(tmp_path / "deep" / "film.gif") as made:
+        assert made.info["duration"] == 250, "four frames a second, as the environment says"
+
+
+class Blind(Shown):
+    def render(self):
+        raise gymnasium.error.DependencyNotInstalled("pygame is not installed")
+
+
+class Odd(Shown):
+    def render(self):
+        return "a frame"
+
+
+@pytest.mark.parametrize(("env", "said"), [(Blind, "pygame is not installed"), (Odd, "which gives")])
+def test_an_environment_that_cannot_show_itself_gets_one_line(env, said):
+    with pytest.raises(InputError, match="env must render frames") as caught:
+        frames(GymnasiumSource(env, horizon=5), POLICY, np.zeros(6), STREAM)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("env", ["riskgrad/GuardedMaze-v0", "CartPole-v1", "FrozenLake-v1", Shown])
+def test_what_is_filmed_is_the_gymnasium_environment(env):
+    options = {"horizon": 7, "discount": 0.5} | ({"env_options": {"is_slippery": False}} if "Lake" in str(env) else {})
+    source = filmed_source(env, **options)
+    assert isinstance(source, GymnasiumSource)
+    assert (source.horizon, source.discount) == (7, 0.5)
+
+
+@pytest.mark.parametrize("env", ["two-roads", two_roads(), two_roads])
+def test_a_model_without_an_environment_is_refused(env):
+    with pytest.raises(InputError, match="finite models do not render"):
+        filmed_source(env)

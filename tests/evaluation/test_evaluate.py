@@ -45,7 +45,7 @@ def test_a_run_brings_its_policy_theta_and_measure():
     run = SimpleNamespace(policy=POLICY, theta=THETA, risk=rg.risk.CVaR(0.1), settings={})
     table = rg.evaluate(run, MODEL, episodes=200)
     assert [row.risk for row in table] == ["cvar:0.1", "mean"]
-    run.settings["risk"] = "mean"
+    run.risk = rg.risk.Mean()
     assert [row.risk for row in rg.evaluate(run, MODEL, episodes=200)] == ["mean"]
 
 

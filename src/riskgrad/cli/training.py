@@ -1,11 +1,14 @@
 """The commands that show and evaluate a policy: `demo`, `evaluate`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from riskgrad.cli.app import Discount, Environment, Horizon, Json, Options, Seed, app, console, env_options, show_json
+
+if TYPE_CHECKING:
+    from riskgrad.run import Run
 
 
 @app.command()
@@ -47,6 +50,8 @@ def evaluate(
     horizon: Horizon = None,
     discount: Discount = None,
     env_option: Options = None,
+    video: Annotated[Path | None, typer.Option(help="Film the first episodes (.gif), where it renders.")] = None,
+    video_episodes: Annotated[int, typer.Option(help="How many episodes to film.")] = 1,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -57,19 +62,26 @@ def evaluate(
     from riskgrad.evaluation import evaluate as evaluate_run  # noqa: PLC0415
     from riskgrad.run import load  # noqa: PLC0415
 
-    table = evaluate_run(
-        load(run),
-        env,
-        risk or None,
-        episodes,
-        confidence,
-        greedy=greedy,
-        horizon=horizon,
-        discount=discount,
-        env_options=env_options(env_option),
-        seed=seed,
-    )
+    found, given = load(run), env_options(env_option)
+    where: dict[str, Any] = {"horizon": horizon, "discount": discount, "env_options": given}
+    film = None if video is None else _filmed(found, env, where, video, video_episodes, greedy=greedy, seed=seed)
+    table = evaluate_run(found, env, risk or None, episodes, confidence, greedy=greedy, seed=seed, **where)
     if as_json:
-        show_json(table.as_dict())
-    else:
-        console.print(str(table), soft_wrap=True, markup=False)
+        show_json({**table.as_dict(), **({} if film is None else {"video": str(video), "frames": film})})
+        return
+    console.print(str(table), soft_wrap=True, markup=False)
+    if film is not None:
+        console.print(f"The film is in {video} ({film} frames).", soft_wrap=True, markup=False)
+
+
+def _filmed(run: "Run", env: str, where: dict[str, Any], path: Path, episodes: int, *, greedy: bool, seed: int) -> int:
+    """Film the first episodes of an evaluation; give the number of frames."""
+    from riskgrad.episodes.film import checked_film, film, filmed_source  # noqa: PLC0415
+    from riskgrad.policy import Greedy  # noqa: PLC0415
+    from riskgrad.random import Purpose, Stream  # noqa: PLC0415
+
+    checked_film(path)
+    settled = {name: run.settings.get(name) if value is None else value for name, value in where.items()}
+    source = filmed_source(env, settled["horizon"], settled["discount"], env_options=settled["env_options"])
+    acts = Greedy(run.policy) if greedy else run.policy
+    return film(path, source, acts, run.theta, Stream(seed, Purpose.EVALUATION), episodes)

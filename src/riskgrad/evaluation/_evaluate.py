@@ -117,7 +117,7 @@ def _acting(run: Any) -> tuple[Policy, FloatArray, dict[str, Any]]:
 
 def _measures(risk: Risks | None, run: Any) -> list[RiskMeasure]:
     if risk is None:
-        own: list[RiskMeasure] = [] if isinstance(run, tuple) else [run.risk]
+        own: list[RiskMeasure] = [run.risk] if hasattr(run, "risk") else []
         return list({str(measure): measure for measure in [*own, parse("mean")]}.values())
     given = [risk] if isinstance(risk, str | RiskMeasure) else list(risk)
     if not given:
