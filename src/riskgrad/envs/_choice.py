@@ -11,15 +11,21 @@ that are few enough to be kept once per lane; and lane by lane for others, on th
 """
 
 import math
+from typing import cast
 
-from riskgrad.compiled import kernel
+import numpy as np
+
+from riskgrad.compiled import helper
 from riskgrad.elementary import exp, fma
 from riskgrad.envs import draws
 from riskgrad.envs.draws import Words
 from riskgrad.types import FloatArray, IntArray
 
+# for a plain 0 or 1 the functions that take it would be compiled once more
+ZERO, ONE = cast("int", np.int64(0)), cast("int", np.int64(1))
 
-@kernel
+
+@helper
 def bend(units: FloatArray, row: int, unit: int, count: int, relu: bool) -> None:
     """Apply the activation to units[row, unit, :count]; tanh |x| = (1 - e) / (1 + e) with e = exp(-2 |x|)."""
     if relu:
@@ -32,7 +38,7 @@ def bend(units: FloatArray, row: int, unit: int, count: int, relu: bool) -> None
         units[row, unit, i] = math.copysign((1.0 - e) / (1.0 + e), x)
 
 
-@kernel
+@helper
 def layer(
     weights: FloatArray,
     first: int,
@@ -48,27 +54,28 @@ def layer(
     """Write the sums units[there, :n_out] of a layer whose numbers begin at weights[first], for inputs[here, :n_in]."""
     for j in range(n_out):
         at = first + j
+        for lane in range(live):
+            units[there, j, lane] = 0.0
         for i in range(0, n_in - 3, 4):  # four at a time: a sum is fetched and stored once for all
             for lane in range(live):
-                total = fma(inputs[here, i, lane], weights[at, lane], units[there, j, lane] if i > 0 else 0.0)
+                total = fma(inputs[here, i, lane], weights[at, lane], units[there, j, lane])
                 total = fma(inputs[here, i + 1, lane], weights[at + n_out, lane], total)
                 total = fma(inputs[here, i + 2, lane], weights[at + 2 * n_out, lane], total)
                 units[there, j, lane] = fma(inputs[here, i + 3, lane], weights[at + 3 * n_out, lane], total)
             at += 4 * n_out
         for i in range(n_in - n_in % 4, n_in):
             for lane in range(live):
-                before = units[there, j, lane] if i > 0 else 0.0
-                units[there, j, lane] = fma(inputs[here, i, lane], weights[at, lane], before)
+                units[there, j, lane] = fma(inputs[here, i, lane], weights[at, lane], units[there, j, lane])
             at += n_out
         if bias:
             for lane in range(live):
                 units[there, j, lane] += weights[at, lane]
 
 
-@kernel
+@helper
 def think_further(weights: FloatArray, units: FloatArray, live: int, widths: IntArray, bias: bool, relu: bool) -> int:
     """Run the layers after the first, whose sums are in units[0]; give the row of units that holds the logits."""
-    row, first = 0, (widths[0] + (1 if bias else 0)) * widths[1]
+    row, first = ZERO, (widths[0] + (1 if bias else 0)) * widths[1]
     for i in range(1, len(widths) - 1):
         for unit in range(widths[i]):
             bend(units, row, unit, live, relu)
@@ -77,7 +84,7 @@ def think_further(weights: FloatArray, units: FloatArray, live: int, widths: Int
     return row
 
 
-@kernel
+@helper
 def think_alone(
     theta: FloatArray,
     indices: IntArray,
@@ -94,7 +101,7 @@ def think_alone(
 
     `room` [2, 1, width] holds two layers.
     """
-    here, there, start = 0, 1, 0
+    here, there, start = ZERO, ONE, ZERO
     for i in range(len(widths) - 1):
         n_in, n_out = widths[i], widths[i + 1]
         for j in range(n_out):
@@ -105,7 +112,7 @@ def think_alone(
             for j in range(n_out):
                 room[there, 0, j] = fma(entry, float(theta[first + j]), room[there, 0, j])
         if i < len(widths) - 2:
-            bend(room, there, 0, n_out, relu)
+            bend(room, there, ZERO, n_out, relu)
         here, there, start = there, here, start + (n_in + (1 if bias else 0)) * n_out
     if widths[-1] == 2:
         units[0, 0, lane] = room[here, 0, 1] - room[here, 0, 0]
@@ -114,16 +121,17 @@ def think_alone(
         units[0, a, lane] = room[here, 0, a]
 
 
-@kernel
+@helper
 def draw_of_two(units: FloatArray, row: int, live: int, choices: Words, actions: IntArray) -> None:
     """Draw actions of two, whose logits differ by units[row, 0]: the second if u >= 1 / (1 + exp(l_1 - l_0))."""
     for lane in range(live):
+        units[row, 0, lane] = 1.0 + exp(units[row, 0, lane])
+    for lane in range(live):
         choices[lane] += draws.STEP
-        weight = 1.0 + exp(units[row, 0, lane])
-        actions[lane] = 1 if draws.fraction(choices[lane]) * weight >= 1.0 else 0
+        actions[lane] = 1 if draws.fraction(choices[lane]) * units[row, 0, lane] >= 1.0 else 0
 
 
-@kernel
+@helper
 def draw_of_many(units: FloatArray, row: int, live: int, n_actions: int, choices: Words, actions: IntArray) -> None:
     """Draw actions; the logits become sums of weights.
 
@@ -147,7 +155,7 @@ def draw_of_many(units: FloatArray, row: int, live: int, n_actions: int, choices
             actions[lane] += 1 if units[row, a, lane] <= units[spare, 0, lane] else 0
 
 
-@kernel
+@helper
 def take_largest(units: FloatArray, row: int, live: int, n_actions: int, choices: Words, actions: IntArray) -> None:
     """Take the first of the largest logits, or of two the second if it exceeds the first."""
     spare = 1 - row

@@ -18,7 +18,7 @@ from numba.core import cgutils, types  # pyright: ignore[reportMissingTypeStubs]
 from numba.extending import intrinsic  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 from numba.np.arrayobj import populate_array  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 
-from riskgrad.compiled import kernel
+from riskgrad.compiled import helper
 from riskgrad.envs.draws import Words
 from riskgrad.types import FloatArray, IntArray
 
@@ -85,18 +85,18 @@ def _column(typing: Any, array: Any, lane: Any) -> Any:
 column = cast("Callable[[Any, int], Any]", intrinsic(_column))
 
 
-@kernel
-def empty_lanes(state_size: int, widths: IntArray, n_weights: int) -> Lanes:
+@helper
+def empty_lanes(state_size: int, n_features: int, widest: int, n_weights: int) -> Lanes:
     """Make room for the lanes, each with so many parameters."""
     return Lanes(
         states=np.zeros((state_size, LANES)),
         streams=np.zeros((1, LANES), dtype=np.uint64),
         choices=np.zeros(LANES, dtype=np.uint64),
         weights=np.zeros((n_weights, LANES)),
-        indices=np.zeros((widths[0], LANES), dtype=np.int64),
-        entries=np.zeros((1, widths[0], LANES)),
+        indices=np.zeros((n_features, LANES), dtype=np.int64),
+        entries=np.zeros((1, n_features, LANES)),
         counts=np.zeros(LANES, dtype=np.int64),
-        units=np.zeros((2, widths[1:].max(), LANES)),
+        units=np.zeros((2, widest, LANES)),
         actions=np.zeros(LANES, dtype=np.int64),
         rewards=np.zeros(LANES),
         over=np.ones(LANES, dtype=np.int64),
@@ -107,7 +107,7 @@ def empty_lanes(state_size: int, widths: IntArray, n_weights: int) -> Lanes:
     )
 
 
-@kernel
+@helper
 def move(lanes: Lanes, source: int, target: int) -> None:
     """Let an episode change its lane."""
     lanes.choices[target], lanes.streams[0, target] = lanes.choices[source], lanes.streams[0, source]
@@ -119,7 +119,7 @@ def move(lanes: Lanes, source: int, target: int) -> None:
         lanes.weights[i, target] = lanes.weights[i, source]
 
 
-@kernel
+@helper
 def settle(
     rewards: FloatArray,
     over: IntArray,

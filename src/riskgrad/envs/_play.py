@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from riskgrad.compiled import inlined, kernel
+from riskgrad.compiled import helper, inlined
 from riskgrad.envs import draws
-from riskgrad.envs._choice import draw_of_many, draw_of_two, layer, take_largest, think_alone, think_further
+from riskgrad.envs._choice import ZERO, draw_of_many, draw_of_two, layer, take_largest, think_alone, think_further
 from riskgrad.envs._lanes import LANES, Lanes, column, empty_lanes, move, settle
 from riskgrad.envs.draws import Words
 from riskgrad.types import FloatArray, IntArray
@@ -61,7 +61,7 @@ class Job(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """Where to write what the episodes of a single policy met.
+    """Where to write what the episodes of a single policy met; without room for a visit, nothing is written.
 
     Attributes:
         offsets: where each episode's visits begin [m + 1].
@@ -74,7 +74,10 @@ class Trace(NamedTuple):
     actions: IntArray
 
 
-@kernel
+NO_TRACE = Trace(np.zeros(1, dtype=np.int64), np.zeros((0, 0)), np.zeros(0, dtype=np.int64))
+
+
+@helper
 def begin(lanes: Lanes, lane: int, item: int, job: Job) -> None:
     """Give a lane to an episode, all but its state."""
     row, episode = item // job.episodes, item % job.episodes
@@ -91,7 +94,7 @@ def begin(lanes: Lanes, lane: int, item: int, job: Job) -> None:
             lanes.weights[i, lane] = job.thetas[row, second] - job.thetas[row, second - 1]
 
 
-@kernel
+@helper
 def finish(lanes: Lanes, lane: int, job: Job) -> None:
     """Write what the episode of a lane gave."""
     item = lanes.items[lane]
@@ -99,7 +102,7 @@ def finish(lanes: Lanes, lane: int, job: Job) -> None:
         job.values[item], job.lengths[item] = lanes.totals[lane], lanes.steps[lane]
 
 
-@kernel
+@helper
 def keep(trace: Trace, job: Job, lanes: Lanes, live: int) -> None:
     """Write what the lanes see and do to where it belongs."""
     for lane in range(live):
@@ -119,11 +122,11 @@ def play_episodes(  # noqa: C901, PLR0912 - the loop of loops; what it calls mus
     first: int,
     last: int,
     job: Job,
-    trace: Trace | None,
+    trace: Trace,
 ) -> None:
     """Play the episodes first:last of all P * m, counted row by row.
 
-    With a trace, which is for a single policy, what they met is kept.
+    If the trace, which is for a single policy, has room, what they met is kept.
     """
     # names for all that the loop touches: to fetch an array from a tuple in it costs more than what it does
     thetas, widths, bias, relu, greedy, m = job.thetas, job.widths, job.bias, job.relu, job.greedy, job.episodes
@@ -133,12 +136,15 @@ def play_episodes(  # noqa: C901, PLR0912 - the loop of loops; what it calls mus
     layers = widths.copy()
     layers[-1] = 1 if n_actions == 2 else n_actions
     halved = (widths[-2] + (1 if bias else 0)) if n_actions == 2 else 0
-    lanes = empty_lanes(job.state_size, layers, thetas.shape[1] - halved if together else 0)
+    widest = n_features
+    for width in widths:
+        widest = max(widest, width)
+    lanes = empty_lanes(job.state_size, n_features, widest, thetas.shape[1] - halved if together else 0)
     states, streams, choices, weights, units = lanes.states, lanes.streams, lanes.choices, lanes.weights, lanes.units
     indices, entries, slots, counts = lanes.indices, lanes.entries, lanes.entries[0], lanes.counts
     actions, rewards, over, totals = lanes.actions, lanes.rewards, lanes.over, lanes.totals
-    factors, steps, items, room = lanes.factors, lanes.steps, lanes.items, np.zeros((2, 1, widths.max()))
-    live, following = min(last - first, LANES), first
+    factors, steps, items, room = lanes.factors, lanes.steps, lanes.items, np.zeros((2, 1, widest))
+    live, following, kept = min(last - first, LANES), first, len(trace.actions) > 0
     ended = live
     while live > 0:
         if ended > 0:
@@ -154,9 +160,9 @@ def play_episodes(  # noqa: C901, PLR0912 - the loop of loops; what it calls mus
                         move(lanes, live, lane)
         for lane in range(live):
             counts[lane] = observe(column(states, lane), column(indices, lane), column(slots, lane))
-        row = 0
+        row = ZERO
         if together:
-            layer(weights, 0, bias, entries, 0, n_features, units, 0, layers[1], live)
+            layer(weights, ZERO, bias, entries, ZERO, n_features, units, ZERO, layers[1], live)
             if len(widths) > 2:
                 row = think_further(weights, units, live, layers, bias, relu)
         else:
@@ -169,7 +175,7 @@ def play_episodes(  # noqa: C901, PLR0912 - the loop of loops; what it calls mus
             draw_of_two(units, row, live, choices, actions)
         else:
             draw_of_many(units, row, live, n_actions, choices, actions)
-        if trace is not None:
+        if kept:
             keep(trace, job, lanes, live)
         for lane in range(live):
             reward, done = step(column(states, lane), actions[lane], column(streams, lane))

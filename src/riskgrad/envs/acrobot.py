@@ -94,7 +94,7 @@ def observe(state: FloatArray, indices: IntArray, values: FloatArray) -> int:
 
 
 @kernel
-def play(first: int, last: int, job: Job, trace: Trace | None) -> None:
+def play(first: int, last: int, job: Job, trace: Trace) -> None:
     """Play episodes; see `play_episodes`."""
     play_episodes(reset, step, observe, first, last, job, trace)
 

@@ -73,7 +73,7 @@ class CompiledEnv:
             return self.play
         reset, step, observe = self.reset, self.step, self.observe
 
-        def play(first: int, last: int, job: Job, trace: Trace | None) -> None:
+        def play(first: int, last: int, job: Job, trace: Trace) -> None:
             play_episodes(reset, step, observe, first, last, job, trace)
 
         return uncached(play)

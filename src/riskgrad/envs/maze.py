@@ -112,13 +112,13 @@ def step(state: FloatArray, action: int, stream: Words) -> tuple[float, bool]:
 
 
 @kernel
-def play(first: int, last: int, job: Job, trace: Trace | None) -> None:
+def play(first: int, last: int, job: Job, trace: Trace) -> None:
     """Play episodes on soft one-hot observations; see `play_episodes`."""
     play_episodes(reset, step, observe, first, last, job, trace)
 
 
 @kernel
-def play_on_positions(first: int, last: int, job: Job, trace: Trace | None) -> None:
+def play_on_positions(first: int, last: int, job: Job, trace: Trace) -> None:
     """Play episodes on positions; see `play_episodes`."""
     play_episodes(reset, step, observe_position, first, last, job, trace)
 

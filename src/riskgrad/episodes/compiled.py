@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from riskgrad.compiled import cores, in_blocks, plain
-from riskgrad.envs._play import Job, Trace
+from riskgrad.envs._play import NO_TRACE, Job, Trace
 from riskgrad.envs.base import CompiledEnv
 from riskgrad.episodes._folded import folded
 from riskgrad.episodes.base import checked_episodes, checked_pairs
@@ -177,8 +177,8 @@ class CompiledSource:
         return job, trace
 
     def _play(self, job: Job, trace: Trace | None) -> None:
-        loop = self.env.loop
-        in_blocks(lambda first, last: loop(first, last, job, trace), len(job.values), self.threads)
+        loop, kept = self.env.loop, NO_TRACE if trace is None else trace
+        in_blocks(lambda first, last: loop(first, last, job, kept), len(job.values), self.threads)
 
     def _job(self, policy: Policy, thetas: FloatArray, episodes: int, stream: Stream, pairs: IntArray) -> Job:
         layers = layers_of(policy)

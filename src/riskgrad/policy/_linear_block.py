@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from riskgrad.compiled import kernel
+from riskgrad.compiled import helper
 from riskgrad.elementary import exp, trailing_zeros
 from riskgrad.types import FloatArray, IntArray
 
@@ -41,7 +41,7 @@ class Block(NamedTuple):
     totals: FloatArray
 
 
-@kernel
+@helper
 def empty_block(size: int, n_features: int, n_actions: int) -> Block:
     """Make room for a block of at most `size` observations."""
     n = max(1, min(size, TOGETHER))
@@ -57,7 +57,7 @@ def empty_block(size: int, n_features: int, n_actions: int) -> Block:
     )
 
 
-@kernel
+@helper
 def gather(block: Block, n: int, observations: FloatArray) -> None:
     """Find the entries of the first n observations of a block that are not zero.
 
@@ -83,7 +83,7 @@ def gather(block: Block, n: int, observations: FloatArray) -> None:
         block.counts[i] = count
 
 
-@kernel
+@helper
 def weigh(block: Block, n: int, thetas: FloatArray) -> None:
     """Fill logs, chances and totals of the first n observations."""
     indices, values, logs, chances, totals = block.indices, block.values, block.logs, block.chances, block.totals
@@ -110,7 +110,7 @@ def weigh(block: Block, n: int, thetas: FloatArray) -> None:
             totals[i] += chances[a, i]
 
 
-@kernel
+@helper
 def pull(block: Block, n: int, total: FloatArray, c: int) -> None:
     """Add the gradients of `logs`, taken as slopes, times the logits of the first n observations to total[c]."""
     indices, values, slopes = block.indices, block.values, block.logs
