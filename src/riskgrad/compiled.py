@@ -35,7 +35,7 @@ def inlined(function: Kernel) -> Kernel:
 
 def helper(function: Kernel) -> Kernel:
     """Compile a function that kernels call and Python never does: in half the time, as it has no door for Python."""
-    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     return cast("Kernel", numba.njit(nogil=True, error_model="numpy", **options)(function))
 
 
