@@ -4,18 +4,22 @@ Processes are spawned (see `riskgrad.backend`). News come back through a queue; 
 stop when this one is interrupted. Numbers do not depend on who trains what: a training is a function of its arguments.
 """
 
+import contextlib
+import pickle
 import queue
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing import get_context
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 from riskgrad._train import train
 from riskgrad.algorithms.problem import whole
 from riskgrad.backend import Processes
 from riskgrad.compiled import cores
+from riskgrad.errors import InputError
 from riskgrad.run import Run
 from riskgrad.run.record import Line
 from riskgrad.types import FloatArray
@@ -42,30 +46,59 @@ class Training:
     options: Mapping[str, Any]
 
 
-def trained(trainings: Sequence[Training], processes: int = 1, progress: Progress | None = None) -> list[Run]:
-    """Train all and give the runs in their order.
+class Crew:
+    """Trains several at once; a context manager, whose processes stay for the next round until its end.
 
     Args:
-        trainings: what to train.
-        processes: how many at once; 1 trains here.
+        processes: how many trainings at once, each in a process of its own; 1 trains here, one after the other.
         progress: told (label, line) now and then, and (label, None) when a training ends.
     """
-    count = min(whole("processes", processes), len(trainings))
-    if count <= 1:
-        return [_here(one, progress) for one in trainings]
-    with get_context("spawn").Manager() as manager, Processes(count) as backend:
-        news, stop = manager.Queue(), manager.Event()
-        told = threading.Thread(target=_pass_on, args=(news, progress), daemon=True)
-        told.start()
-        threads = max(1, cores() // count)
+
+    def __init__(self, processes: int = 1, progress: Progress | None = None) -> None:
+        self._processes, self._progress = whole("processes", processes), progress
+        self._open = contextlib.ExitStack()
+        self._ways: tuple[Processes, Any, Any] | None = None
+
+    def train(self, trainings: Sequence[Training]) -> list[Run]:
+        """Train all and give the runs in their order."""
+        if self._processes == 1:
+            return [_here(one, self._progress) for one in trainings]
+        _refuse_unportable(trainings)
+        backend, news, stop = self._ways or self._started()
+        threads = max(1, cores() // self._processes)
         try:
             return backend.map(_there, [(one, news, stop, threads) for one in trainings])
         except BaseException:
             stop.set()
             raise
-        finally:
-            news.put(None)
-            told.join()
+
+    def _started(self) -> tuple[Processes, Any, Any]:
+        manager = self._open.enter_context(get_context("spawn").Manager())
+        news, stop = manager.Queue(), manager.Event()
+        told = threading.Thread(target=_pass_on, args=(news, self._progress), daemon=True)
+        told.start()
+        # ended in the order opposite to this: the processes, the news that they sent, the manager
+        self._open.callback(told.join)
+        self._open.callback(news.put, None)
+        self._ways = (self._open.enter_context(Processes(self._processes)), news, stop)
+        return self._ways
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open.close()
+
+
+def _refuse_unportable(trainings: Sequence[Training]) -> None:
+    for one in trainings:
+        try:
+            pickle.dumps(one)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            advice = "pass an id, or a class or function of a module; or train with processes=1"
+            raise InputError("env", "be found by its name in each process", one.env, advice) from error
 
 
 def _here(one: Training, progress: Progress | None) -> Run:

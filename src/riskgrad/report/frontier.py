@@ -28,7 +28,7 @@ from matplotlib.figure import Figure
 from riskgrad.episodes.resolve import Environment, resolve_source
 from riskgrad.errors import InputError
 from riskgrad.evaluation import Row, table_of_returns
-from riskgrad.report.family import Progress, Training, trained
+from riskgrad.report.family import Crew, Progress, Training
 from riskgrad.report.played import EPISODES, play
 from riskgrad.report.style import AVERSE, NEUTRAL, figure, save
 from riskgrad.risk import Mean, RiskMeasure, parse
@@ -129,7 +129,8 @@ def frontier(
     if len(set(names)) < len(names):
         raise InputError("levels", "be different", levels)
     options: dict[str, Any] = {**training, "seed": seed}
-    runs, starts = _family(env, names, options, processes, progress)
+    with Crew(processes, progress) as crew:
+        runs, starts = _family(env, names, options, crew)
     where: dict[str, Any] = {key: options.get(key) for key in ("horizon", "discount", "env_options")}
     source = resolve_source(env, **where)
     found: list[tuple[str, Row, Row, Row]] = []
@@ -173,24 +174,23 @@ def plot_frontier(found: Frontier, path: str | Path | None = None, width: float 
 
 
 def _family(
-    env: Environment, names: Sequence[str], options: Mapping[str, Any], processes: int, progress: Progress | None
+    env: Environment, names: Sequence[str], options: Mapping[str, Any], crew: Crew
 ) -> tuple[dict[str, Run], dict[str, tuple[str, int]]]:
     """Train every level from every start; give the best run of each, its start, and the episodes of all its starts."""
     direct: dict[str, Any] = {"risk_path": None}
-    fresh = [Training(f"{name} path", env, name, options) for name in names]
-    fresh += [Training(f"{name} direct", env, name, {**options, **direct}) for name in names[1:]]
-    found = dict(zip((one.label for one in fresh), trained(fresh, processes, progress), strict=True))
+    found: dict[str, Run] = {}
+
+    def train(trainings: Sequence[Training]) -> None:
+        found.update(zip((one.label for one in trainings), crew.train(trainings), strict=True))
 
     def best(name: str) -> str:
-        return max(
-            (f"{name} {start}" for start in STARTS if f"{name} {start}" in found), key=lambda at: _value(found[at])
-        )
+        labels = [f"{name} {start}" for start in STARTS]
+        return max((label for label in labels if label in found), key=lambda label: _value(found[label]))
 
-    warm = [
-        Training(f"{name} warm", env, name, {**options, **direct, "theta": found[best(before)].theta})
-        for before, name in itertools.pairwise(names)
-    ]
-    found |= dict(zip((one.label for one in warm), trained(warm, processes, progress), strict=True))
+    fresh = [Training(f"{name} path", env, name, options) for name in names]
+    train([*fresh, *(Training(f"{name} direct", env, name, {**options, **direct}) for name in names[1:])])
+    starts = {name: found[best(before)].theta for before, name in itertools.pairwise(names)}
+    train([Training(f"{name} warm", env, name, {**options, **direct, "theta": at}) for name, at in starts.items()])
     chosen = {name: best(name) for name in names}
     used = {name: sum(run.episodes_used for label, run in found.items() if label.split()[0] == name) for name in names}
     runs = {name: found[label] for name, label in chosen.items()}
