@@ -121,6 +121,6 @@ def test_bad_levels_are_refused():
     with pytest.raises(InputError, match="levels must be different"):
         frontier("two-roads", "cvar", [0.5, 0.5], iterations=1, episodes=10)
     with pytest.raises(InputError, match="env must be found by its name in each process"):
-        frontier(lambda **options: rg.mdp.two_roads(**options), "cvar", [0.5], iterations=1, processes=2)
+        frontier(lambda: rg.mdp.FiniteMDP(*[[[[1.0]]]] * 2), "cvar", [0.5], iterations=1, processes=2)
     with pytest.raises(InputError, match="processes must be an integer of at least 1"):
         frontier("two-roads", "cvar", [0.5], iterations=1, processes=0)
