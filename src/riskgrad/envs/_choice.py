@@ -85,6 +85,31 @@ def think_further(weights: FloatArray, units: FloatArray, live: int, widths: Int
 
 
 @helper
+def weigh_entries(
+    thetas: FloatArray,
+    rows: IntArray,
+    indices: IntArray,
+    entries: FloatArray,
+    counts: IntArray,
+    units: FloatArray,
+    live: int,
+    n_in: int,
+    n_out: int,
+    bias: bool,
+) -> None:
+    """Write the logits units[0, :n_out] of networks of one layer, thetas[rows], for the entries that there are."""
+    for lane in range(live):
+        row = rows[lane]
+        for j in range(n_out):
+            total = thetas[row, n_in * n_out + j] if bias else 0.0
+            for k in range(counts[lane]):
+                total = fma(entries[k, lane], float(thetas[row, indices[k, lane] * n_out + j]), total)
+            units[0, j, lane] = total
+        if n_out == 2:
+            units[0, 0, lane] = units[0, 1, lane] - units[0, 0, lane]
+
+
+@helper
 def think_alone(
     theta: FloatArray,
     indices: IntArray,

@@ -39,6 +39,7 @@ class Lanes(NamedTuple):
         actions, rewards, over: of the step that is being made [L]; over is 1 or 0.
         totals, factors, steps: discounted sums of rewards, discount ** steps, steps made [L].
         items: which of all episodes [L]; none, -1, at first, when every lane is over.
+        rows: of which policy [L].
     """
 
     states: FloatArray
@@ -56,6 +57,7 @@ class Lanes(NamedTuple):
     factors: FloatArray
     steps: IntArray
     items: IntArray
+    rows: IntArray
 
 
 def _column(typing: Any, array: Any, lane: Any) -> Any:
@@ -104,6 +106,7 @@ def empty_lanes(state_size: int, n_features: int, widest: int, n_weights: int) -
         factors=np.zeros(LANES),
         steps=np.zeros(LANES, dtype=np.int64),
         items=np.full(LANES, -1),
+        rows=np.zeros(LANES, dtype=np.int64),
     )
 
 
@@ -111,7 +114,8 @@ def empty_lanes(state_size: int, n_features: int, widest: int, n_weights: int) -
 def move(lanes: Lanes, source: int, target: int) -> None:
     """Let an episode change its lane."""
     lanes.choices[target], lanes.streams[0, target] = lanes.choices[source], lanes.streams[0, source]
-    lanes.items[target], lanes.steps[target] = lanes.items[source], lanes.steps[source]
+    lanes.items[target], lanes.rows[target] = lanes.items[source], lanes.rows[source]
+    lanes.steps[target] = lanes.steps[source]
     lanes.totals[target], lanes.factors[target] = lanes.totals[source], lanes.factors[source]
     for i in range(len(lanes.states)):
         lanes.states[i, target] = lanes.states[i, source]

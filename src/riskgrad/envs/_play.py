@@ -18,7 +18,16 @@ import numpy as np
 
 from riskgrad.compiled import helper, inlined
 from riskgrad.envs import draws
-from riskgrad.envs._choice import ZERO, draw_of_many, draw_of_two, layer, take_largest, think_alone, think_further
+from riskgrad.envs._choice import (
+    ZERO,
+    draw_of_many,
+    draw_of_two,
+    layer,
+    take_largest,
+    think_alone,
+    think_further,
+    weigh_entries,
+)
 from riskgrad.envs._lanes import LANES, Lanes, column, empty_lanes, move, settle
 from riskgrad.envs.draws import Words
 from riskgrad.types import FloatArray, IntArray
@@ -82,7 +91,7 @@ def begin(lanes: Lanes, lane: int, item: int, job: Job) -> None:
     """Give a lane to an episode, all but its state."""
     row, episode = item // job.episodes, item % job.episodes
     lanes.choices[lane], lanes.streams[0, lane] = draws.beginning(job.keys[row], episode)
-    lanes.items[lane], lanes.steps[lane] = item, 0
+    lanes.items[lane], lanes.rows[lane], lanes.steps[lane] = item, row, 0
     lanes.totals[lane], lanes.factors[lane] = 0.0, 1.0
     kept = len(lanes.weights)
     if kept > 0:
@@ -129,7 +138,7 @@ def play_episodes(  # noqa: C901, PLR0912 - the loop of loops; what it calls mus
     If the trace, which is for a single policy, has room, what they met is kept.
     """
     # names for all that the loop touches: to fetch an array from a tuple in it costs more than what it does
-    thetas, widths, bias, relu, greedy, m = job.thetas, job.widths, job.bias, job.relu, job.greedy, job.episodes
+    thetas, widths, bias, relu, greedy = job.thetas, job.widths, job.bias, job.relu, job.greedy
     discount, horizon, n_features, n_actions = job.discount, job.horizon, widths[0], widths[-1]
     together = job.dense and thetas.shape[1] <= MOST_WEIGHTS
     # of two actions the lanes keep one number per input of the last layer, for the difference of the logits
@@ -143,7 +152,7 @@ def play_episodes(  # noqa: C901, PLR0912 - the loop of loops; what it calls mus
     states, streams, choices, weights, units = lanes.states, lanes.streams, lanes.choices, lanes.weights, lanes.units
     indices, entries, slots, counts = lanes.indices, lanes.entries, lanes.entries[0], lanes.counts
     actions, rewards, over, totals = lanes.actions, lanes.rewards, lanes.over, lanes.totals
-    factors, steps, items, room = lanes.factors, lanes.steps, lanes.items, np.zeros((2, 1, widest))
+    factors, steps, rows, room = lanes.factors, lanes.steps, lanes.rows, np.zeros((2, 1, widest))
     live, following, kept = min(last - first, LANES), first, len(trace.actions) > 0
     ended = live
     while live > 0:
@@ -165,9 +174,11 @@ def play_episodes(  # noqa: C901, PLR0912 - the loop of loops; what it calls mus
             layer(weights, ZERO, bias, entries, ZERO, n_features, units, ZERO, layers[1], live)
             if len(widths) > 2:
                 row = think_further(weights, units, live, layers, bias, relu)
+        elif len(widths) == 2:
+            weigh_entries(thetas, rows, indices, slots, counts, units, live, n_features, n_actions, bias)
         else:
             for lane in range(live):
-                theta = thetas[items[lane] // m]
+                theta = thetas[rows[lane]]
                 think_alone(theta, indices, slots, counts[lane], units, lane, widths, bias, relu, room)
         if greedy:
             take_largest(units, row, live, n_actions, choices, actions)
