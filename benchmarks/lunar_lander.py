@@ -16,9 +16,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--first", type=int, default=3_000, help="episodes of learning to fly, on the mean")
+    parser.add_argument("--then", type=int, default=2_000, help="episodes of going on with each measure")
+    parser.add_argument("--normalise", action="store_true", help="normalise observations")
     given = parser.parse_args()
-    wind = {"continuous": True, "enable_wind": True}
-    compare([Study("LunarLander-v3", "LunarLander-v3", wind, 300, 3_000, 2_000)], given.seeds, given.workers)
+    wind, more = {"continuous": True, "enable_wind": True}, {"normalise": given.normalise}
+    study = Study("LunarLander-v3", "LunarLander-v3", wind, 300, given.first, given.then, more)
+    compare([study], given.seeds, given.workers)
 
 
 if __name__ == "__main__":
