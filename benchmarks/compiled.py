@@ -96,7 +96,7 @@ def cart_pole(quick: bool) -> None:
             theirs = peer(name, thetas)
             mine, length = nanoseconds(source, policy, thetas, 5 if quick else 20)
             cells = "not installed | -" if theirs is None else f"{theirs:,.0f} | {theirs / mine:,.1f}"
-            print(f"| {kind} | {length:.0f} | {mine:.0f} | {title} | {cells} |", flush=True)
+            print(f"| {kind} | {length:.0f} | {mine:.1f} | {title} | {cells} |", flush=True)
 
 
 if __name__ == "__main__":
