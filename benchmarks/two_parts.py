@@ -17,15 +17,15 @@ from riskgrad.ascent import Adam
 from riskgrad.episodes.gymnasium import GymnasiumSource
 from riskgrad.random import Purpose, Stream
 
-TEST_EPISODES: Final = 500
+TEST_EPISODES: Final = 1_000
 NEUTRAL, AVERSE, BEFORE = "mean", "cvar:0.1", "the first part alone"
 TAIL: Final = rg.risk.CVaR(0.1)
 GOING_ON: Final[dict[str, Any]] = {
-    "episodes": 5,
+    "episodes": 10,
     "directions": 4,
     "step_size": Adam(0.05),
     "risk_path": None,
-    "held_out": 50,
+    "held_out": 200,
 }
 
 Result = tuple[float, float, int]
@@ -61,8 +61,8 @@ def trained(work: tuple[Study, int]) -> dict[str, Result]:
     options = {"policy": "deterministic", "seed": seed, **study.options}
     before = rg.train(source, NEUTRAL, max_episodes=study.first, held_out=20, **options)
     found = {BEFORE: tested(source, before, before.episodes_used)}
-    # with statistics of its own where observations are normalised; these go on from there
-    options |= {"policy": before.policy, "theta": before.theta, **GOING_ON}
+    # where observations are normalised, by the statistics that the policy now has
+    options |= {"policy": before.policy, "theta": before.theta, "normalise": False, **GOING_ON}
     for risk in (NEUTRAL, AVERSE):
         run = rg.train(source, risk, max_episodes=study.then, **options)
         found[risk] = tested(source, run, before.episodes_used + run.episodes_used)
