@@ -22,7 +22,8 @@ from riskgrad.algorithms.path import RiskPath, SquarePath
 from riskgrad.algorithms.problem import held_out_size, looks, whole
 from riskgrad.algorithms.schedule import ScheduleName, affordable_episodes, default_numbers
 from riskgrad.ascent import Ascent
-from riskgrad.backend import Processes
+from riskgrad.backend import Patient, Processes
+from riskgrad.compiled import cores
 from riskgrad.episodes._named_policy import NAMES, named_policy
 from riskgrad.episodes.base import Source
 from riskgrad.episodes.gymnasium import GymnasiumSource
@@ -80,8 +81,9 @@ def train(
         env_options: options for `gymnasium.make`, the class or the factory.
         threads: for a finite model or a compiled environment; the result does not depend on it.
         processes: how many processes play a Gymnasium environment; they are ended with the training, and the result
-            does not depend on their number. By default this process alone. For another engine than processes of this
-            machine give `env` as a source, `GymnasiumSource(env, backend=...)`.
+            does not depend on their number. By default this process, until playing has taken some seconds, and from
+            then on one for each core, where they can make the environment (see `riskgrad.backend.Patient`). For another
+            engine than processes of this machine give `env` as a source, `GymnasiumSource(env, backend=...)`.
         normalise: whether the policy sees observations less their mean, over their spread, from statistics of what was
             seen in the first half of the run; see `riskgrad.algorithms.observing`. For observations whose coordinates
             differ much in scale.
@@ -141,17 +143,21 @@ def _played(
     processes: int | None,
 ) -> Generator[Source]:
     """Give the source of episodes, and end its processes afterwards."""
-    if processes is None:
-        yield resolve_source(env, horizon, discount, env_options=env_options, threads=threads)
-        return
-    with Processes(whole("processes", processes)) as backend:
+    count = cores() if processes is None else whole("processes", processes)
+    with Patient(count) if processes is None or count == 1 else Processes(count) as backend:
         source = resolve_source(env, horizon, discount, env_options=env_options, threads=threads, backend=backend)
-        if not isinstance(source, GymnasiumSource):
-            rule = "be left out for a finite model or a compiled environment, which run on threads"
-            raise InputError("processes", rule, processes, "give threads= instead")
-        if source.backend is not backend:
-            raise InputError("processes", "be left out for a source, which has a backend of its own", processes)
+        if processes is not None:
+            _refuse_processes(source, backend, processes)
         yield source
+
+
+def _refuse_processes(source: Source, backend: object, processes: int) -> None:
+    """Refuse a number of processes for a source that does not play in them."""
+    if not isinstance(source, GymnasiumSource):
+        rule = "be left out for a finite model or a compiled environment, which run on threads"
+        raise InputError("processes", rule, processes, "give threads= instead")
+    if source.backend is not backend:
+        raise InputError("processes", "be left out for a source, which has a backend of its own", processes)
 
 
 def _name_of(policy: Policy, source: Source) -> str | None:

@@ -7,13 +7,16 @@ environments are made once. Ctrl-C is left to this process, which then ends the 
 A script that uses it must be importable: keep what it does under `if __name__ == "__main__":`.
 """
 
+import contextlib
 import multiprocessing
 import os
 import signal
+import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from types import ModuleType
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -29,12 +32,13 @@ class Processes:
 
     Args:
         workers: how many processes.
+        read_script: whether they read the script that runs here, which work that is defined in it needs.
     """
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, read_script: bool = True) -> None:
         if isinstance(workers, bool) or not isinstance(workers, int | np.integer) or workers < 1:
             raise InputError("workers", "be an integer of at least 1", workers)
-        self._workers = int(workers)
+        self._workers, self._read_script = int(workers), read_script
         self._pool: ProcessPoolExecutor | None = None
 
     @property
@@ -50,7 +54,8 @@ class Processes:
             tasks: what can be pickled.
         """
         pool = self._opened()
-        pending: list[Future[Answer]] = [pool.submit(work, task) for task in tasks]
+        with contextlib.nullcontext() if self._read_script else _unnamed_script():
+            pending: list[Future[Answer]] = [pool.submit(work, task) for task in tasks]
         try:
             return [future.result() for future in pending]
         except BrokenProcessPool as error:
@@ -82,6 +87,17 @@ class Processes:
 
     def __repr__(self) -> str:
         return f"Processes({self._workers})"
+
+
+@contextlib.contextmanager
+def _unnamed_script() -> Generator[None]:
+    """Hide the script that runs here from processes that are started meanwhile, as a submitted task may do."""
+    script = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = script
 
 
 def _begin() -> None:

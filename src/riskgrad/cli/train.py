@@ -84,7 +84,8 @@ def train(
         int | None, typer.Option(help="For models and compiled environments; all cores.", rich_help_panel=WORK)
     ] = None,
     processes: Annotated[
-        int | None, typer.Option(help="To play a Gymnasium environment in; 1.", rich_help_panel=WORK)
+        int | None,
+        typer.Option(help="To play a Gymnasium environment in; all cores if it pays.", rich_help_panel=WORK),
     ] = None,
     config: Annotated[
         Path | None,

@@ -24,10 +24,12 @@ from typing import Any, Final, Protocol, Self, TypeVar, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from riskgrad.backend import Serial
 from riskgrad.compiled import plain
 from riskgrad.episodes._block import Block, Played
 from riskgrad.episodes._cut import Cut, cut_for_vectors, cut_for_workers
-from riskgrad.episodes._player import Player, Rules, play_in_worker
+from riskgrad.episodes._player import Player, Rules
+from riskgrad.episodes._work import Work
 from riskgrad.episodes.base import checked_episodes, checked_pairs
 from riskgrad.episodes.environments import Env, Environment, Recipe
 from riskgrad.errors import InputError
@@ -45,7 +47,7 @@ Answer = TypeVar("Answer")
 
 @runtime_checkable
 class Workers(Protocol):
-    """What a source asks of a backend; `riskgrad.backend` has two, and a cluster engine can be a third."""
+    """What a source asks of a backend; `riskgrad.backend` has three, and a cluster engine can be a fourth."""
 
     @property
     def workers(self) -> int:
@@ -92,8 +94,11 @@ class GymnasiumSource:
             raise InputError("backend", "have `workers` and `map`", backend, "see riskgrad.backend")
         self._rules = Rules(Recipe.of(env, env_options), horizon, float(discount), native, int(lanes))
         self._player = Player(self._rules)
-        self.discount, self.greedy, self.backend = float(discount), bool(greedy), backend
-        self._packed = self._rules.packed() if backend is not None and backend.workers > 1 else b""
+        self._work = Work(self._rules, self._player)
+        self.discount, self.greedy = float(discount), bool(greedy)
+        self.backend: Workers = Serial() if backend is None else backend
+        if self.backend.workers > 1:
+            self._rules.recipe.check_portable()
 
     @property
     def name(self) -> str:
@@ -235,13 +240,10 @@ class GymnasiumSource:
         rows = plain(thetas, np.float64)
         if self._player.native:
             return cut_for_vectors(acting, rows, episodes, stream, pairs, shift, keep)
-        workers = self.backend.workers if self._packed and self.backend is not None else 1
-        return cut_for_workers(acting, rows, episodes, stream, pairs, workers, shift, keep)
+        return cut_for_workers(acting, rows, episodes, stream, pairs, self.backend.workers, shift, keep)
 
     def _map(self, blocks: list[Block]) -> list[Played]:
-        if self.backend is None or not self._packed:
-            return [self._player.play(block) for block in blocks]
-        return self.backend.map(play_in_worker, [(self._packed, block) for block in blocks])
+        return self.backend.map(self._work, blocks)
 
     def make(self) -> Env:
         """Make an environment like those that are played, with its wrappers; or give the one there is."""

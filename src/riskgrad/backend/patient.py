@@ -1,0 +1,83 @@
+"""The backend that works here at first, and lets other processes join once the work has taken long enough to pay.
+
+To start a process and to import what it needs takes a second or two, and most work is done by then. No answer depends
+on who does the work, so that others can join at any time. They join only where nothing can go wrong by it:
+
+- Work that other processes could not find by its name, because it is part of the script that runs or of a notebook,
+  stays here. As nothing of that script is needed elsewhere, other processes do not read it: unlike with `Processes`, it
+  may do what it does outside of `if __name__ == "__main__":`.
+- If other processes fail, for whatever reason, the work is done again here, and all that follows.
+- A process that was itself started to share work starts no others: its siblings have the other cores.
+"""
+
+import multiprocessing
+import pickle
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Self, TypeVar
+
+from riskgrad.backend.processes import Processes
+
+Task = TypeVar("Task")
+Answer = TypeVar("Answer")
+
+PATIENCE = 5.0  # seconds of work after which others join
+
+
+class Patient:
+    """Work here, and in other processes as well once that has taken a while.
+
+    Args:
+        workers: how many processes join.
+        patience: seconds of work after which they do; 5 by default.
+    """
+
+    def __init__(self, workers: int, patience: float | None = None) -> None:
+        self._others = Processes(workers, read_script=False)
+        self._patience = PATIENCE if patience is None else patience
+        self._worked, self._alone = 0.0, workers == 1 or multiprocessing.parent_process() is not None
+
+    @property
+    def workers(self) -> int:
+        """How many tasks are done at once: 1 until others join."""
+        return 1 if self._alone or self._worked < self._patience else self._others.workers
+
+    def map(self, work: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
+        """Do the work on each task and give the answers in the order of the tasks; the first error is raised.
+
+        Args:
+            work: what does a task, here or elsewhere.
+            tasks: what to do.
+        """
+        self._alone = self._alone or not (self.workers == 1 or _portable((work, tasks[:1])))
+        if self.workers > 1:
+            try:
+                return self._others.map(work, tasks)
+            except Exception:  # an error of the work itself comes again here
+                self._alone = True
+                self.close()
+        begin = time.perf_counter()
+        answers = [work(task) for task in tasks]
+        self._worked += time.perf_counter() - begin
+        return answers
+
+    def close(self) -> None:
+        """End the other processes."""
+        self._others.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Patient({self._others.workers})"
+
+
+def _portable(thing: Any) -> bool:
+    """Whether another process can read a thing without the script that runs here."""
+    try:
+        return b"__main__" not in pickle.dumps(thing)
+    except Exception:  # what a thing does when it is pickled is its own affair
+        return False
