@@ -1,84 +1,140 @@
 """The compiled network: forward and backward through layers that are read from a flat vector.
 
-Sums run in the order of the units, one observation at a time, so that an answer has the same bits whatever else is in
-the batch. The innermost loop runs over the outputs of a layer, which are next to each other in memory.
+Sums run in the order of the units, each observation by itself, so that an answer has the same bits whatever else is in
+the batch. Observations that go through the same network are taken through it together, one layer after the other, so
+that its weights are fetched from memory once for all of them.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from riskgrad.compiled import kernel
+from riskgrad.compiled import helper, kernel
+from riskgrad.elementary import exp
+from riskgrad.policy._columns import add_1, add_2, add_4, add_8, add_32
 from riskgrad.types import FloatArray, IntArray
 
-ROUNDING = 6755399441055744.0 + 1023.0  # 1.5 * 2^52: adding it rounds to an integer; 1023 is the bias of an exponent
+TOGETHER = 16  # observations at most that are taken through a network together
+NO_CHANCE = -708.0  # below the largest logit, from where on an action is never chosen
+SORTED = 64  # observations that are put in the order of their networks
 
 
-@kernel
-def _layer(theta: FloatArray, start: int, inputs: FloatArray, n_in: int, outputs: FloatArray, n_out: int) -> None:
-    """Write weights . inputs + bias of the layer whose numbers begin at `start`.
+class Room(NamedTuple):
+    """What a layer is computed in, for n observations at most and w units at most.
 
-    Four inputs are added at a time, in their order, so that an output is read and written once for all four.
+    Attributes:
+        units: what comes out of the layer [n, w].
+        indices, values, counts: what goes in, without zeros [n, w + 1], [n, w + 1], [n]; with room for one too many.
     """
-    end, whole = start + n_in * n_out, n_in - n_in % 4
-    outputs[:n_out] = theta[end : end + n_out]
-    # slices, since an index that begins at 0 is known to be no negative one, and the loops run several at a time
-    for i in range(0, whole, 4):
-        w, x, y, z = inputs[i], inputs[i + 1], inputs[i + 2], inputs[i + 3]
-        if w != 0.0 or x != 0.0 or y != 0.0 or z != 0.0:  # one-hot observations and resting units cost little
-            first = start + i * n_out
-            a, b = theta[first : first + n_out], theta[first + n_out : first + 2 * n_out]
-            c, d = theta[first + 2 * n_out : first + 3 * n_out], theta[first + 3 * n_out : first + 4 * n_out]
-            for j in range(n_out):
-                outputs[j] = (((outputs[j] + w * a[j]) + x * b[j]) + y * c[j]) + z * d[j]
-    for i in range(whole, n_in):
-        x, a = inputs[i], theta[start + i * n_out : start + (i + 1) * n_out]
-        for j in range(n_out):
-            outputs[j] += x * a[j]
+
+    units: FloatArray
+    indices: IntArray
+    values: FloatArray
+    counts: IntArray
 
 
-@kernel
+@helper
+def _empty_room(size: int, sizes: IntArray) -> Room:
+    """Make room for at most `size` observations."""
+    n, width = max(1, min(size, TOGETHER)), np.max(sizes)
+    return Room(
+        units=np.empty((n, width)),
+        indices=np.empty((n, width + 1), dtype=np.int64),
+        values=np.empty((n, width + 1)),
+        counts=np.zeros(n, dtype=np.int64),
+    )
+
+
+@helper
+def _gather(room: Room, b: int, inputs: FloatArray, n_in: int) -> None:
+    """Note the inputs of observation b that are not zero: one-hot observations and resting units cost little."""
+    indices, values, count = room.indices[b], room.values[b], 0
+    for i in range(n_in):
+        indices[count], values[count] = i, inputs[i]
+        count += 1 if inputs[i] != 0.0 else 0
+    room.counts[b] = count
+
+
+@helper
+def _take(room: Room, b: int, n_in: int) -> None:
+    """Note all units of observation b as inputs of the next layer, which is quicker where hardly any are zero."""
+    units, indices, values = room.units[b], room.indices[b], room.values[b]
+    for i in range(n_in):
+        indices[i] = i
+    for i in range(n_in):
+        values[i] = units[i]
+    room.counts[b] = n_in
+
+
+@helper
+def _layer(theta: FloatArray, start: int, room: Room, n: int, n_in: int, n_out: int) -> None:
+    """Write weights . inputs + bias of the layer whose numbers begin at `start`, for the first n observations."""
+    units, indices, values, counts = room.units, room.indices, room.values, room.counts
+    end, j = start + n_in * n_out, 0
+    for b in range(n):
+        for k in range(n_out):
+            units[b, k] = theta[end + k] + 0.0  # no negative zero, which adding the product of a zero would change
+    while j + 32 <= n_out:
+        for b in range(n):
+            add_32(theta, start, n_out, indices[b], values[b], counts[b], units[b], j)
+        j += 32
+    while j + 8 <= n_out:
+        for b in range(n):
+            add_8(theta, start, n_out, indices[b], values[b], counts[b], units[b], j)
+        j += 8
+    for b in range(n):
+        k = j
+        if k + 4 <= n_out:
+            add_4(theta, start, n_out, indices[b], values[b], counts[b], units[b], k)
+            k += 4
+        if k + 2 <= n_out:
+            add_2(theta, start, n_out, indices[b], values[b], counts[b], units[b], k)
+            k += 2
+        if k < n_out:
+            add_1(theta, start, n_out, indices[b], values[b], counts[b], units[b], k)
+
+
+@helper
 def _bend(units: FloatArray, count: int, relu: bool) -> None:
-    """Apply the activation in place.
-
-    tanh |x| = (1 - e) / (1 + e) with e = exp(-2 |x|) = 2^k exp(r), a polynomial for exp(r), and k put into the exponent
-    of a double. It is right within 3e-16 and, unlike the C library's, runs several at a time.
-    """
+    """Apply the activation in place; tanh |x| = (1 - e) / (1 + e) with e = exp(-2 |x|) is right within 3e-16."""
     if relu:
         for j in range(count):
             units[j] = max(units[j], 0.0)
         return
     for j in range(count):
-        x = units[j]
-        y = -2.0 * min(abs(x), 20.0)
-        shifted = y * 1.4426950408889634 + ROUNDING  # the last bits are now k + 1023
-        k = shifted - ROUNDING
-        r = (y - k * 0.693147180369123816490) - k * 1.90821492927058770002e-10
-        tail = 1.0 / 39916800.0 + r * (1.0 / 479001600.0 + r / 6227020800.0)
-        tail = 1.0 / 40320.0 + r * (1.0 / 362880.0 + r * (1.0 / 3628800.0 + r * tail))
-        tail = 1.0 / 120.0 + r * (1.0 / 720.0 + r * (1.0 / 5040.0 + r * tail))
-        tail = 1.0 + r * (1.0 + r * (0.5 + r * (1.0 / 6.0 + r * (1.0 / 24.0 + r * tail))))
-        e = tail * np.int64(np.float64(shifted).view(np.int64) << 52).view(np.float64)
-        units[j] = math.copysign((1.0 - e) / (1.0 + e), x)
+        e = exp(-2.0 * min(abs(units[j]), 20.0))
+        units[j] = math.copysign((1.0 - e) / (1.0 + e), units[j])
 
 
-@kernel
-def _through(
-    theta: FloatArray, inputs: FloatArray, sizes: IntArray, relu: bool, room: FloatArray, outputs: FloatArray
-) -> None:
-    """Write the outputs [n] of one observation [k]; `room` holds two layers of units."""
-    last = len(sizes) - 2
-    here, there = room[0], room[1]
-    here[: sizes[0]] = inputs
-    start = 0
+@helper
+def _through(theta: FloatArray, inputs: FloatArray, which: IntArray, sizes: IntArray, relu: bool, room: Room) -> None:
+    """Leave the outputs [n, w] of some observations, which [n], in the room's units."""
+    last, start, n = len(sizes) - 2, 0, len(which)
+    for b in range(n):
+        _gather(room, b, inputs[which[b]], sizes[0])
     for layer in range(last + 1):
         n_in, n_out = sizes[layer], sizes[layer + 1]
-        _layer(theta, start, here, n_in, there, n_out)
-        if layer < last:
-            _bend(there, n_out, relu)
-        here, there = there, here
+        _layer(theta, start, room, n, n_in, n_out)
         start += (n_in + 1) * n_out
-    outputs[:] = here[: sizes[last + 1]]
+        if layer < last:
+            for b in range(n):
+                _bend(room.units[b], n_out, relu)
+                if relu:
+                    _gather(room, b, room.units[b], n_out)
+                else:
+                    _take(room, b, n_out)
+
+
+@helper
+def _by_row(rows: IntArray, begin: int, end: int, order: IntArray) -> None:
+    """Put the observations begin:end in the order of their rows, by insertion: they are few, and nearly in order."""
+    for b in range(begin, end):
+        i = b - begin
+        while i > 0 and rows[order[i - 1]] > rows[b]:
+            order[i] = order[i - 1]
+            i -= 1
+        order[i] = b
 
 
 @kernel
@@ -86,9 +142,19 @@ def forward(
     thetas: FloatArray, rows: IntArray, inputs: FloatArray, sizes: IntArray, relu: bool, outputs: FloatArray
 ) -> None:
     """Write the outputs [B, n] of B observations [B, k], each through the network thetas[rows[b]]."""
-    room = np.empty((2, np.max(sizes)))
-    for b in range(len(rows)):
-        _through(thetas[rows[b]], inputs[b], sizes, relu, room, outputs[b])
+    room, order = _empty_room(len(rows), sizes), np.empty(SORTED, dtype=np.int64)
+    for begin in range(0, len(rows), SORTED):
+        end = min(begin + SORTED, len(rows))
+        _by_row(rows, begin, end, order)
+        first = 0
+        while first < end - begin:
+            row, last = rows[order[first]], first + 1
+            while last < min(first + TOGETHER, end - begin) and rows[order[last]] == row:
+                last += 1
+            _through(thetas[row], inputs, order[first:last], sizes, relu, room)
+            for b in range(first, last):
+                outputs[order[b]] = room.units[b - first, : sizes[-1]]
+            first = last
 
 
 @kernel
@@ -103,14 +169,13 @@ def draw_normal(
     actions: FloatArray,
 ) -> None:
     """Write the outputs [B, n] plus spread * exp(log_std) * normals [B, n]; log_std follows the network in thetas."""
-    room, n = np.empty((2, np.max(sizes))), sizes[-1]
+    forward(thetas, rows, inputs, sizes, relu, actions)
     begin = 0
     for layer in range(len(sizes) - 1):
         begin += (sizes[layer] + 1) * sizes[layer + 1]
     for b in range(len(rows)):
         theta = thetas[rows[b]]
-        _through(theta, inputs[b], sizes, relu, room, actions[b])
-        for j in range(n):
+        for j in range(sizes[-1]):
             actions[b, j] += spread * math.exp(theta[begin + j]) * normals[b, j]
 
 
@@ -119,13 +184,15 @@ def forward_all(
     begin: int, end: int, thetas: FloatArray, inputs: FloatArray, sizes: IntArray, relu: bool, outputs: FloatArray
 ) -> None:
     """Write the outputs [P, B, n] of the observations begin:end, each through all networks thetas [P, d]."""
-    room = np.empty((2, np.max(sizes)))
+    room, every = _empty_room(end - begin, sizes), np.arange(begin, end)
     for p in range(len(thetas)):
-        for b in range(begin, end):
-            _through(thetas[p], inputs[b], sizes, relu, room, outputs[p, b])
+        for first in range(begin, end, TOGETHER):
+            last = min(first + TOGETHER, end)
+            _through(thetas[p], inputs, every[first - begin : last - begin], sizes, relu, room)
+            outputs[p, first:last] = room.units[: last - first, : sizes[-1]]
 
 
-@kernel
+@helper
 def _largest(logits: FloatArray, begin: int, end: int) -> int:
     """Where the first of the largest logits begin:end is."""
     best = begin
@@ -133,6 +200,19 @@ def _largest(logits: FloatArray, begin: int, end: int) -> int:
         if logits[a] > logits[best]:
             best = a
     return best
+
+
+@helper
+def _passed(chances: FloatArray, begin: int, end: int, u: float) -> int:
+    """How many of the chances begin:end, which need not add up to 1, are passed by a uniform number."""
+    total = 0.0
+    for a in range(begin, end):
+        total += chances[a]
+    a, passed = begin, chances[begin]
+    while a < end - 1 and passed <= u * total:
+        a += 1
+        passed += chances[a]
+    return a - begin
 
 
 @kernel
@@ -151,23 +231,23 @@ def choose(
 
     The parts of the outputs begin at parts [c + 1]; a greedy action is the first of the largest.
     """
-    room, logits = np.empty((2, np.max(sizes))), np.empty(sizes[-1])
+    outputs = np.empty((len(rows), sizes[-1]))
+    forward(thetas, rows, inputs, sizes, relu, outputs)
     for b in range(len(rows)):
-        _through(thetas[rows[b]], inputs[b], sizes, relu, room, logits)
         for c in range(len(parts) - 1):
-            begin, end = parts[c], parts[c + 1]
-            best = _largest(logits, begin, end)
-            if greedy:
-                actions[b, c] = best - begin
-                continue
-            highest, total = logits[best], 0.0
-            for a in range(begin, end):
-                total += math.exp(logits[a] - highest)
-                logits[a] = total
-            a = begin
-            while a < end - 1 and logits[a] <= uniforms[b, c] * total:
-                a += 1
-            actions[b, c] = a - begin
+            best = _largest(outputs[b], parts[c], parts[c + 1])
+            actions[b, c] = best - parts[c]
+            highest = outputs[b, best]
+            for a in range(parts[c], parts[c + 1]):
+                outputs[b, a] -= highest
+    if greedy:
+        return
+    chances = outputs.ravel()
+    for i in range(len(chances)):  # several at a time
+        chances[i] = exp(chances[i]) if chances[i] > NO_CHANCE else 0.0
+    for b in range(len(rows)):
+        for c in range(len(parts) - 1):
+            actions[b, c] = _passed(outputs[b], parts[c], parts[c + 1], uniforms[b, c])
 
 
 @kernel
@@ -178,13 +258,17 @@ def pullback(
     last = len(sizes) - 2
     units = np.empty((last + 1, np.max(sizes)))  # what goes into each layer
     slope, below = np.empty(np.max(sizes)), np.empty(np.max(sizes))
+    room = _empty_room(1, sizes)
     for b in range(len(inputs)):
         units[0, : sizes[0]] = inputs[b]
         start = 0
         for layer in range(last):
-            _layer(theta, start, units[layer], sizes[layer], units[layer + 1], sizes[layer + 1])
-            _bend(units[layer + 1], sizes[layer + 1], relu)
-            start += (sizes[layer] + 1) * sizes[layer + 1]
+            n_in, n_out = sizes[layer], sizes[layer + 1]
+            _gather(room, 0, units[layer], n_in)
+            _layer(theta, start, room, 1, n_in, n_out)
+            _bend(room.units[0], n_out, relu)
+            units[layer + 1, :n_out] = room.units[0, :n_out]
+            start += (n_in + 1) * n_out
         slope[: sizes[last + 1]] = cotangents[b]
         for layer in range(last, -1, -1):
             n_in, n_out = sizes[layer], sizes[layer + 1]
