@@ -62,7 +62,6 @@ class _Front(NamedTuple):
     rows: IntArray
     streams: NDArray[np.uint64]
     observations: NDArray[Any]
-    entries: NDArray[Any]  # of the observations, which may be states, as rows
     uniforms: FloatArray
     totals: FloatArray
     factors: FloatArray
@@ -87,13 +86,11 @@ class _Turn:
         self.envs = lanes.envs[:busy]
         self.steps: list[Callable[[Any], Any]] = [env.step for env in self.envs]
         self.begun = [0] * busy
-        observations = lanes.reader.room(busy)
         self.state = _Front(
             episodes=np.zeros(busy, dtype=np.int64),
             rows=np.zeros(busy, dtype=np.int64),
             streams=np.zeros(busy, dtype=np.uint64),
-            observations=observations,
-            entries=observations.reshape(busy, -1),
+            observations=lanes.reader.room(busy),
             uniforms=np.empty((busy, block.policy.noise_size)),
             totals=np.zeros(busy),
             factors=np.ones(busy),
@@ -106,16 +103,17 @@ class _Turn:
             self._begin(lane)
         while n := self.busy:
             front = self.state.first(n)
+            flat = front.observations.reshape(-1)
             while self.busy == n:
                 draw(front.streams, front.uniforms)
                 actions = policy.act(thetas, front.rows, front.observations, front.uniforms)
                 if diary.active:
                     diary.note(front.episodes, front.observations, actions)
-                for lane in reversed(self._step(front, write(policy.executed(actions)))):
+                for lane in reversed(self._step(front, flat, write(policy.executed(actions)))):
                     self._end(lane)
         return diary.closed(self.values, self.lengths)
 
-    def _step(self, front: _Front, actions: list[Any]) -> list[int]:
+    def _step(self, front: _Front, flat: NDArray[Any], actions: list[Any]) -> list[int]:
         """Take one step in each busy lane; give the lanes whose episode is over."""
         found: list[Any] = []
         rewards: list[Any] = []
@@ -129,20 +127,20 @@ class _Turn:
                 rewards.append(reward)
         except Exception as error:
             raise self._failure(len(found), f"{type(error).__name__}: {error}") from error
-        self._settle(front, found, rewards)
+        self._settle(front, flat, found, rewards)
         return self._with_the_old(over) if self.turns >= self.deadline else over
 
-    def _settle(self, front: _Front, found: list[Any], rewards: list[Any]) -> None:
+    def _settle(self, front: _Front, flat: NDArray[Any], found: list[Any], rewards: list[Any]) -> None:
         """Add the rewards of a turn and read its observations, both of which have to be finite."""
-        earned, seen, reader = numbers(rewards), self.lanes.reader.together(found), self.lanes.reader
+        earned, lanes = numbers(rewards), self.lanes
         if earned is None:
             earned = np.array([self._checked(lane, number, each) for lane, each in enumerate(rewards)], dtype=float)
         self.turns += 1
-        if seen is None:
-            seen = np.array([self._checked(lane, reader.read, each) for lane, each in enumerate(found)])
-        seen = seen.reshape(len(found), -1)
-        if not settle(earned, self.lanes.discount, front.totals, front.factors, seen, front.entries):
-            bad = np.flatnonzero(~np.isfinite(front.entries).all(axis=1))
+        if not lanes.reader.together(found, flat):
+            for lane, each in enumerate(found):
+                front.observations[lane] = self._checked(lane, lanes.reader.read, each)
+        if not settle(earned, lanes.discount, front.totals, front.factors, flat):
+            bad = np.flatnonzero(~np.isfinite(flat.reshape(len(found), -1)).all(axis=1))
             raise self._failure(int(bad[0]), "the observation is not finite")
 
     def _with_the_old(self, over: list[int]) -> list[int]:

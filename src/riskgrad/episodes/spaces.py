@@ -14,6 +14,7 @@ integers, and some refuse a numpy integer as an action.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -34,14 +35,14 @@ class ObservationReader:
         n_states: the number of states for a Discrete space, otherwise None.
         size: n_states, or the length of the vector.
         read: from one observation to a state or a vector; what is not of the space's shape is refused.
-        together: from observations of B environments to states [B] or vectors [B, k]; None where they have to be read
-            one by one, be it to find the one that cannot be.
+        together: writes observations of B environments to an array of states [B], or of vectors one after the other
+            [B * k]; False where they have to be read one by one, be it to find the one that cannot be.
     """
 
     n_states: int | None
     size: int
     read: Callable[[Any], Any]
-    together: Callable[[list[Any]], NDArray[Any] | None]
+    together: Callable[[list[Any], NDArray[Any]], bool]
 
     def room(self, count: int) -> NDArray[Any]:
         """Give an array for `count` observations: states, or vectors."""
@@ -53,13 +54,15 @@ def observation_reader(space: Space[Any]) -> ObservationReader:
     _refuse_unknown(space, "observation")
     if isinstance(space, spaces.Discrete):
         n, start = int(space.n), int(space.start)
-        return ObservationReader(n, n, lambda found: _state(found, n, start), lambda every: _states(every, n, start))
+        return ObservationReader(
+            n, n, lambda found: _state(found, n, start), lambda every, to: _states(every, n, start, to)
+        )
     size = flatdim(space)
     if isinstance(space, spaces.Box | spaces.MultiBinary):
         shape = space.shape or ()
-        together = _rows if len(shape) == 1 else _raveled_rows
-        return ObservationReader(None, size, lambda found: _raveled(found, shape), lambda every: together(every, shape))
-    return ObservationReader(None, size, lambda found: flatten(space, found), lambda _: None)
+        together = partial(_rows, {size}) if len(shape) == 1 else partial(_raveled_rows, shape)
+        return ObservationReader(None, size, lambda found: _raveled(found, shape), together)
+    return ObservationReader(None, size, lambda found: flatten(space, found), lambda _, __: False)
 
 
 def batch_reader(space: Space[Any]) -> Callable[[Any], NDArray[Any]] | None:
@@ -174,16 +177,16 @@ def _state(found: Any, n: int, start: int) -> int:
     return state
 
 
-def _states(found: list[Any], n: int, start: int) -> NDArray[Any] | None:
+def _states(found: list[Any], n: int, start: int, to: NDArray[Any]) -> bool:
     try:
         array = np.array(found)
     except ValueError:
-        return None
+        return False
     if array.ndim != 1 or array.dtype.kind not in "iu":
-        return None
-    states = array.astype(np.int64) - start
+        return False
+    np.subtract(array, start, out=to, casting="unsafe")
     # below 0 is above n for a number without a sign
-    return states if states.view(np.uint64).max() < n else None
+    return bool(to.view(np.uint64).max() < n)
 
 
 def _raveled(found: Any, shape: tuple[int, ...]) -> FloatArray:
@@ -193,25 +196,25 @@ def _raveled(found: Any, shape: tuple[int, ...]) -> FloatArray:
     return array.astype(np.float64).ravel()
 
 
-def _rows(found: list[Any], shape: tuple[int, ...]) -> NDArray[Any] | None:
-    """Put vectors below one another; None where one of them is none."""
-    if len(found) == 1:
-        return _raveled_rows(found, shape)
+def _rows(lengths: set[int], found: list[Any], to: NDArray[Any]) -> bool:
+    """Write vectors, all of the one length, one after the other; say whether they are that."""
     try:
-        row = np.concatenate(found)
+        np.concatenate(found, out=to)
+        return set(map(len, found)) == lengths
     except (ValueError, TypeError):
-        return None
-    right = row.ndim == 1 and row.dtype.kind in "iufb" and set(map(len, found)) == set(shape)
-    return row.reshape(len(found), -1) if right else None
+        return False
 
 
-def _raveled_rows(found: list[Any], shape: tuple[int, ...]) -> NDArray[Any] | None:
-    """Put arrays below one another, each as a vector; None where one has another shape."""
+def _raveled_rows(shape: tuple[int, ...], found: list[Any], to: NDArray[Any]) -> bool:
+    """Write arrays, all of the one shape, one after the other, each as a vector; say whether they are that."""
     try:
         array = np.array(found)
     except ValueError:
-        return None
-    return array.reshape(len(found), -1) if array.shape[1:] == shape and array.dtype.kind in "iufb" else None
+        return False
+    right = array.shape[1:] == shape and array.dtype.kind in "iufb"
+    if right:
+        to[:] = array.reshape(-1)
+    return right
 
 
 def _refuse_unknown(space: Space[Any], name: str) -> None:
