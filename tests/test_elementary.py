@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from riskgrad.compiled import kernel
-from riskgrad.elementary import exp, fma, sin_cos, sin_cos_near, trailing_zeros
+from riskgrad.elementary import exp, fma, rough_exp, sin_cos, sin_cos_near, sin_cos_small, trailing_zeros
 
 
 @kernel
@@ -15,14 +15,22 @@ def many(x, exps, sines, cosines):
         sines[i], cosines[i] = sin_cos(x[i])
 
 
+@kernel
+def small(x, exps, sines, cosines):
+    for i in range(len(x)):
+        exps[i] = rough_exp(x[i])
+    for i in range(len(x)):
+        sines[i], cosines[i] = sin_cos_small(x[i])
+
+
 def units_off(found, wide):
     """Distance from the answer in extended precision, in units of the last place."""
     return np.max(np.abs(found - wide) / np.spacing(np.abs(wide).astype(np.float64)))
 
 
-def answers(x):
+def answers(x, kernel=many):
     found = np.empty((3, len(x)))
-    many(x, *found)
+    kernel(x, *found)
     return found
 
 
@@ -35,6 +43,26 @@ def test_they_are_right_to_the_last_places(scale):
     assert units_off(exps, np.exp(wide)) < 1.1
     assert units_off(sines, np.sin(wide)) < 1.5
     assert units_off(cosines, np.cos(wide)) < 1.5
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).eps > 1e-18, reason="needs a longer double to compare with")
+@pytest.mark.parametrize("scale", [1e-9, 0.05, 0.22])
+def test_small_angles_need_fewer_terms(scale):
+    x = np.append(np.random.default_rng(3).uniform(-scale, scale, size=100_000), [-scale, 0.0, scale])
+    _, sines, cosines = answers(x, small)
+    wide = x[x != 0.0].astype(np.longdouble)
+    assert units_off(sines[x != 0.0], np.sin(wide)) < 0.7
+    assert units_off(cosines[x != 0.0], np.cos(wide)) < 0.7
+    assert (sines[-2], cosines[-2]) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 30.0, 700.0])
+def test_a_rough_exponential_has_the_error_that_it_states(scale):
+    x = np.random.default_rng(4).uniform(-scale, scale, size=100_000)
+    assert np.max(np.abs(answers(x, small)[0] / np.exp(x) - 1.0)) < 7.5e-5
+    low, lowest, high, highest = answers(np.array([-1e9, -708.0, 1e9, 709.0]), small)[0]
+    assert low == lowest > 0.0
+    assert high == highest < np.inf
 
 
 def test_large_angles_and_ends():
@@ -50,9 +78,10 @@ def test_large_angles_and_ends():
 
 def test_an_element_has_the_same_bits_alone_and_in_company():
     x = np.random.default_rng(2).uniform(-20.0, 20.0, size=101)
-    together = answers(x)
-    for i in range(len(x)):
-        assert np.array_equal(answers(x[i : i + 1])[:, 0], together[:, i])
+    for functions in (many, small):
+        together = answers(x, functions)
+        for i in range(len(x)):
+            assert np.array_equal(answers(x[i : i + 1], functions)[:, 0], together[:, i])
 
 
 def test_near_angles_take_the_short_way():
