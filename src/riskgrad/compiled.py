@@ -39,6 +39,12 @@ def helper(function: Kernel) -> Kernel:
     return cast("Kernel", numba.njit(nogil=True, error_model="numpy", **options)(function))
 
 
+def woven(function: Kernel) -> Kernel:
+    """Compile a helper whose machine code goes where it is called: nothing is handed over, no reference is counted."""
+    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
+    return cast("Kernel", numba.njit(nogil=True, error_model="numpy", **options)(function))
+
+
 def plain(array: NDArray[Any], dtype: type[Scalar]) -> NDArray[Scalar]:
     """Give the array in the one layout that kernels are compiled for: contiguous, writable, of this type.
 

@@ -15,6 +15,9 @@ CLASSIC = {"CartPole-v1": 2e-15, "MountainCar-v0": 1e-16, "Acrobot-v1": 1e-12}
 
 def observed(env, state):
     indices, values = np.zeros(env.n_features, dtype=np.int64), np.zeros(env.n_features)
+    if env.dense:
+        env.observe(state, values)
+        return values
     count = env.observe(state, indices, values)
     dense = np.zeros(env.n_features)
     dense[indices[:count]] = values[:count]
@@ -127,16 +130,23 @@ def test_the_maze_steps_alike_given_the_same_numbers():
                 break
 
 
+def test_what_observe_takes_says_whether_it_writes_all_entries():
+    assert compiled_twin("CartPole-v1").dense
+    assert not compiled_twin("riskgrad/GuardedMaze-v0").dense
+
+
 def test_options_choose_the_twin():
     assert compiled_twin("riskgrad/GuardedMaze-v0", {"observation": "position"}).n_features == 2
     assert compiled_twin("CartPole-v1", {"sutton_barto_reward": True}) is None
     assert compiled_twin("LunarLander-v3") is None
 
 
-def test_sizes_are_checked():
+def test_sizes_and_arguments_are_checked():
     @kernel
     def nothing():
         pass
 
     with pytest.raises(InputError, match="n_actions must be an integer of at least 1, got 0"):
         CompiledEnv("x", nothing, nothing, nothing, state_size=1, n_features=1, n_actions=0, horizon=1)
+    with pytest.raises(InputError, match=r"observe must take \(state, values\) or \(state, indices, values\)"):
+        CompiledEnv("x", nothing, nothing, nothing, state_size=1, n_features=1, n_actions=1, horizon=1)

@@ -15,14 +15,16 @@ from typing import cast
 
 import numpy as np
 
-from riskgrad.compiled import helper
-from riskgrad.elementary import exp, fma
+from riskgrad.compiled import helper, woven
+from riskgrad.elementary import exp, fma, rough_exp
 from riskgrad.envs import draws
 from riskgrad.envs.draws import Words
 from riskgrad.types import FloatArray, IntArray
 
 # for a plain 0 or 1 the functions that take it would be compiled once more
 ZERO, ONE = cast("int", np.int64(0)), cast("int", np.int64(1))
+
+DOUBT = 1e-4  # above the error of u (1 + rough_exp(x)) near 1
 
 
 @helper
@@ -38,7 +40,7 @@ def bend(units: FloatArray, row: int, unit: int, count: int, relu: bool) -> None
         units[row, unit, i] = math.copysign((1.0 - e) / (1.0 + e), x)
 
 
-@helper
+@woven
 def layer(
     weights: FloatArray,
     first: int,
@@ -54,18 +56,18 @@ def layer(
     """Write the sums units[there, :n_out] of a layer whose numbers begin at weights[first], for inputs[here, :n_in]."""
     for j in range(n_out):
         at = first + j
-        for lane in range(live):
-            units[there, j, lane] = 0.0
         for i in range(0, n_in - 3, 4):  # four at a time: a sum is fetched and stored once for all
             for lane in range(live):
-                total = fma(inputs[here, i, lane], weights[at, lane], units[there, j, lane])
+                total = units[there, j, lane] if i > 0 else 0.0
+                total = fma(inputs[here, i, lane], weights[at, lane], total)
                 total = fma(inputs[here, i + 1, lane], weights[at + n_out, lane], total)
                 total = fma(inputs[here, i + 2, lane], weights[at + 2 * n_out, lane], total)
                 units[there, j, lane] = fma(inputs[here, i + 3, lane], weights[at + 3 * n_out, lane], total)
             at += 4 * n_out
         for i in range(n_in - n_in % 4, n_in):
             for lane in range(live):
-                units[there, j, lane] = fma(inputs[here, i, lane], weights[at, lane], units[there, j, lane])
+                total = units[there, j, lane] if i > 0 else 0.0
+                units[there, j, lane] = fma(inputs[here, i, lane], weights[at, lane], total)
             at += n_out
         if bias:
             for lane in range(live):
@@ -146,14 +148,22 @@ def think_alone(
         units[0, a, lane] = room[here, 0, a]
 
 
-@helper
+@woven
 def draw_of_two(units: FloatArray, row: int, live: int, choices: Words, actions: IntArray) -> None:
-    """Draw actions of two, whose logits differ by units[row, 0]: the second if u >= 1 / (1 + exp(l_1 - l_0))."""
-    for lane in range(live):
-        units[row, 0, lane] = 1.0 + exp(units[row, 0, lane])
+    """Draw actions of two, whose logits differ by x = units[row, 0]: the second if u (1 + exp(x)) >= 1.
+
+    A rough exponential tells, unless the product is so near to 1 that it might err: then a good one does.
+    """
+    doubtful = 0
     for lane in range(live):
         choices[lane] += draws.STEP
-        actions[lane] = 1 if draws.fraction(choices[lane]) * units[row, 0, lane] >= 1.0 else 0
+        u = draws.fraction(choices[lane])
+        above = fma(u, rough_exp(units[row, 0, lane]), u - 1.0)
+        actions[lane] = 1 if above >= 0.0 else 0
+        doubtful += 1 if abs(above) < DOUBT else 0
+    if doubtful > 0:
+        for lane in range(live):
+            actions[lane] = 1 if draws.fraction(choices[lane]) * (1.0 + exp(units[row, 0, lane])) >= 1.0 else 0
 
 
 @helper

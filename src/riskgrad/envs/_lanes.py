@@ -1,4 +1,4 @@
-"""Lanes: what the episodes that are played side by side have in memory, and how their policies choose.
+"""Lanes: what the episodes that are played side by side have in memory.
 
     L lanes at most   k numbers of state   F features   A actions   d parameters
 
@@ -34,10 +34,12 @@ class Lanes(NamedTuple):
         streams: words of the environments [1, L].
         choices: words of the policies [L].
         weights: the networks [n, L], the last layer of two actions being the difference; or nothing [0, L].
-        indices, entries, counts: observations [F, L], [1, F, L], [L].
+        indices, entries, counts: observations [F, L], [1, F, L], [L]; at first indices and counts are those of
+            observations that have all their entries.
         units: two layers of a network [2, width, L].
-        actions, rewards, over: of the step that is being made [L]; over is 1 or 0.
-        totals, factors, steps: discounted sums of rewards, discount ** steps, steps made [L].
+        actions, over: of the step that is being made [L]; over is 1 or 0.
+        totals, factors: discounted sums of rewards, discount ** steps [L].
+        starts: rounds that all lanes had made when the episode began [L].
         items: which of all episodes [L]; none, -1, at first, when every lane is over.
         rows: of which policy [L].
     """
@@ -51,11 +53,10 @@ class Lanes(NamedTuple):
     counts: IntArray
     units: FloatArray
     actions: IntArray
-    rewards: FloatArray
     over: IntArray
     totals: FloatArray
     factors: FloatArray
-    steps: IntArray
+    starts: IntArray
     items: IntArray
     rows: IntArray
 
@@ -90,21 +91,23 @@ column = cast("Callable[[Any, int], Any]", intrinsic(_column))
 @helper
 def empty_lanes(state_size: int, n_features: int, widest: int, n_weights: int) -> Lanes:
     """Make room for the lanes, each with so many parameters."""
+    indices = np.zeros((n_features, LANES), dtype=np.int64)
+    for i in range(n_features):
+        indices[i] = i
     return Lanes(
         states=np.zeros((state_size, LANES)),
         streams=np.zeros((1, LANES), dtype=np.uint64),
         choices=np.zeros(LANES, dtype=np.uint64),
         weights=np.zeros((n_weights, LANES)),
-        indices=np.zeros((n_features, LANES), dtype=np.int64),
+        indices=indices,
         entries=np.zeros((1, n_features, LANES)),
-        counts=np.zeros(LANES, dtype=np.int64),
+        counts=np.full(LANES, n_features),
         units=np.zeros((2, widest, LANES)),
         actions=np.zeros(LANES, dtype=np.int64),
-        rewards=np.zeros(LANES),
         over=np.ones(LANES, dtype=np.int64),
         totals=np.zeros(LANES),
         factors=np.zeros(LANES),
-        steps=np.zeros(LANES, dtype=np.int64),
+        starts=np.zeros(LANES, dtype=np.int64),
         items=np.full(LANES, -1),
         rows=np.zeros(LANES, dtype=np.int64),
     )
@@ -115,36 +118,9 @@ def move(lanes: Lanes, source: int, target: int) -> None:
     """Let an episode change its lane."""
     lanes.choices[target], lanes.streams[0, target] = lanes.choices[source], lanes.streams[0, source]
     lanes.items[target], lanes.rows[target] = lanes.items[source], lanes.rows[source]
-    lanes.steps[target] = lanes.steps[source]
+    lanes.starts[target] = lanes.starts[source]
     lanes.totals[target], lanes.factors[target] = lanes.totals[source], lanes.factors[source]
     for i in range(len(lanes.states)):
         lanes.states[i, target] = lanes.states[i, source]
     for i in range(len(lanes.weights)):
         lanes.weights[i, target] = lanes.weights[i, source]
-
-
-@helper
-def settle(
-    rewards: FloatArray,
-    over: IntArray,
-    totals: FloatArray,
-    factors: FloatArray,
-    steps: IntArray,
-    live: int,
-    discount: float,
-    horizon: int,
-) -> int:
-    """Add up the rewards of a step; give the number of lanes whose episode is over."""
-    ended = 0
-    if discount == 1.0:
-        for lane in range(live):
-            totals[lane] += rewards[lane]
-    else:
-        for lane in range(live):
-            totals[lane] += factors[lane] * rewards[lane]
-            factors[lane] *= discount
-    for lane in range(live):
-        steps[lane] += 1
-        over[lane] |= 1 if steps[lane] >= horizon else 0
-        ended += over[lane]
-    return ended

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from riskgrad.compiled import helper, inlined
+from riskgrad.compiled import helper, inlined, woven
 from riskgrad.envs import draws
 from riskgrad.envs._choice import (
     ZERO,
@@ -28,7 +28,8 @@ from riskgrad.envs._choice import (
     think_further,
     weigh_entries,
 )
-from riskgrad.envs._lanes import LANES, Lanes, column, empty_lanes, move, settle
+from riskgrad.envs._lanes import LANES, Lanes, column, empty_lanes, move
+from riskgrad.envs._watch import watch
 from riskgrad.envs.draws import Words
 from riskgrad.types import FloatArray, IntArray
 
@@ -86,12 +87,12 @@ class Trace(NamedTuple):
 NO_TRACE = Trace(np.zeros(1, dtype=np.int64), np.zeros((0, 0)), np.zeros(0, dtype=np.int64))
 
 
-@helper
-def begin(lanes: Lanes, lane: int, item: int, job: Job) -> None:
-    """Give a lane to an episode, all but its state."""
+@woven
+def begin(lanes: Lanes, lane: int, item: int, job: Job, clock: int) -> None:
+    """Give a lane to an episode, all but its state; `clock` counts the rounds that all lanes have made."""
     row, episode = item // job.episodes, item % job.episodes
     lanes.choices[lane], lanes.streams[0, lane] = draws.beginning(job.keys[row], episode)
-    lanes.items[lane], lanes.rows[lane], lanes.steps[lane] = item, row, 0
+    lanes.items[lane], lanes.rows[lane], lanes.starts[lane] = item, row, clock
     lanes.totals[lane], lanes.factors[lane] = 0.0, 1.0
     kept = len(lanes.weights)
     if kept > 0:
@@ -103,20 +104,20 @@ def begin(lanes: Lanes, lane: int, item: int, job: Job) -> None:
             lanes.weights[i, lane] = job.thetas[row, second] - job.thetas[row, second - 1]
 
 
-@helper
-def finish(lanes: Lanes, lane: int, job: Job) -> None:
+@woven
+def finish(lanes: Lanes, lane: int, job: Job, clock: int) -> None:
     """Write what the episode of a lane gave."""
     item = lanes.items[lane]
     if item >= 0:
-        job.values[item], job.lengths[item] = lanes.totals[lane], lanes.steps[lane]
+        job.values[item], job.lengths[item] = lanes.totals[lane], clock - lanes.starts[lane]
 
 
 @helper
-def keep(trace: Trace, job: Job, lanes: Lanes, live: int) -> None:
+def keep(trace: Trace, job: Job, lanes: Lanes, live: int, clock: int) -> None:
     """Write what the lanes see and do to where it belongs."""
     for lane in range(live):
         episode = lanes.items[lane] % job.episodes
-        visit = trace.offsets[episode] + lanes.steps[lane]
+        visit = trace.offsets[episode] + clock - lanes.starts[lane]
         if visit < trace.offsets[episode + 1]:
             for k in range(lanes.counts[lane]):
                 trace.observations[visit, lanes.indices[k, lane]] = lanes.entries[0, k, lane]
@@ -124,10 +125,10 @@ def keep(trace: Trace, job: Job, lanes: Lanes, live: int) -> None:
 
 
 @inlined
-def play_episodes(  # noqa: C901, PLR0912 - the loop of loops; what it calls must not be fetched again
+def play_episodes(  # noqa: C901, PLR0912, PLR0915 - the loop of loops; what it calls must not be fetched again
     reset: Callable[..., None],
     step: Callable[..., tuple[float, bool]],
-    observe: Callable[..., int],
+    observe: Callable[..., int | None],
     first: int,
     last: int,
     job: Job,
@@ -151,24 +152,23 @@ def play_episodes(  # noqa: C901, PLR0912 - the loop of loops; what it calls mus
     lanes = empty_lanes(job.state_size, n_features, widest, thetas.shape[1] - halved if together else 0)
     states, streams, choices, weights, units = lanes.states, lanes.streams, lanes.choices, lanes.weights, lanes.units
     indices, entries, slots, counts = lanes.indices, lanes.entries, lanes.entries[0], lanes.counts
-    actions, rewards, over, totals = lanes.actions, lanes.rewards, lanes.over, lanes.totals
-    factors, steps, rows, room = lanes.factors, lanes.steps, lanes.rows, np.zeros((2, 1, widest))
+    actions, over, totals, factors = lanes.actions, lanes.over, lanes.totals, lanes.factors
+    starts, rows, room = lanes.starts, lanes.rows, np.zeros((2, 1, widest))
     live, following, kept = min(last - first, LANES), first, len(trace.actions) > 0
-    ended = live
+    ended, clock = live, 0
     while live > 0:
         if ended > 0:
             for lane in range(live - 1, -1, -1):
                 if over[lane] == 1:
-                    finish(lanes, lane, job)
+                    finish(lanes, lane, job, clock)
                     if following < last:
-                        begin(lanes, lane, following, job)
+                        begin(lanes, lane, following, job, clock)
                         reset(column(states, lane), column(streams, lane))
                         following += 1
                     else:
                         live -= 1
                         move(lanes, live, lane)
-        for lane in range(live):
-            counts[lane] = observe(column(states, lane), column(indices, lane), column(slots, lane))
+        watch(observe, states, indices, slots, counts, live)
         row = ZERO
         if together:
             layer(weights, ZERO, bias, entries, ZERO, n_features, units, ZERO, layers[1], live)
@@ -187,8 +187,12 @@ def play_episodes(  # noqa: C901, PLR0912 - the loop of loops; what it calls mus
         else:
             draw_of_many(units, row, live, n_actions, choices, actions)
         if kept:
-            keep(trace, job, lanes, live)
+            keep(trace, job, lanes, live, clock)
+        clock += 1
+        ended, oldest = 0, clock - horizon  # episodes that began then have had their time
         for lane in range(live):
             reward, done = step(column(states, lane), actions[lane], column(streams, lane))
-            rewards[lane], over[lane] = reward, 1 if done else 0
-        ended = settle(rewards, over, totals, factors, steps, live, discount, horizon)
+            totals[lane] += factors[lane] * reward
+            factors[lane] *= discount
+            over[lane] = 1 if done | (starts[lane] <= oldest) else 0
+            ended += over[lane]

@@ -17,7 +17,7 @@ from riskgrad.envs import draws
 from riskgrad.envs._play import Job, Trace, play_episodes
 from riskgrad.envs.base import CompiledEnv
 from riskgrad.envs.draws import Words
-from riskgrad.types import FloatArray, IntArray
+from riskgrad.types import FloatArray
 
 GRAVITY = 9.8
 CENTRE = 0.5  # of a link, where its mass is
@@ -83,14 +83,13 @@ def step(state: FloatArray, action: int, stream: Words) -> tuple[float, bool]:  
 
 
 @kernel
-def observe(state: FloatArray, indices: IntArray, values: FloatArray) -> int:
+def observe(state: FloatArray, values: FloatArray) -> None:
     """Write cosine and sine of both angles, and both speeds, in single precision."""
     for i in range(2):
         values[2 * i + 1], values[2 * i] = sin_cos(state[i])
         values[4 + i] = state[2 + i]
     for i in range(6):
-        indices[i], values[i] = i, np.float64(np.float32(values[i]))
-    return 6
+        values[i] = np.float64(np.float32(values[i]))
 
 
 @kernel
@@ -111,6 +110,5 @@ def compiled_acrobot() -> CompiledEnv:
         n_actions=3,
         horizon=500,
         reward_range=(-1.0, 0.0),
-        dense=True,
         play=play,
     )

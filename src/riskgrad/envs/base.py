@@ -1,11 +1,13 @@
 """What a compiled environment is: three numba functions on a small array of state, and the loop that plays them.
 
-    reset(state, stream)                       fill state [k] with a start, drawing from the environment's stream
-    step(state, action, stream)                change state; give (reward, whether the episode is over)
-    observe(state, indices, values) -> count   write the observation as `count` pairs of index and value
+    reset(state, stream)           fill state [k] with a start, drawing from the environment's stream
+    step(state, action, stream)    change state; give (reward, whether the episode is over)
+    observe(state, values)         write the observation, all of its entries
 
-An observation is given by its entries that are not zero: a soft one-hot of 64 with 4 of them costs a linear policy 4
-products per action rather than 64. A dense one writes all of its entries, with indices 0, 1, 2 ...
+An observation that is mostly zeros is better given by its other entries: a soft one-hot of 64 with 4 of them costs a
+linear policy 4 products per action rather than 64. For it, `observe` has one argument more:
+
+    observe(state, indices, values) -> count    write `count` pairs of index and value
 
 The loop plays many episodes side by side, `state`, `stream`, `indices` and `values` being views of its arrays: take
 entries of them by index. Functions without branches run several episodes per instruction: write `a if c else b` and
@@ -17,12 +19,14 @@ stands in a file, so an environment that is to start at once names its own loop,
 `cart_pole`); without it the loop is compiled in each process, a few seconds at its first use.
 """
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 from riskgrad.compiled import uncached
 from riskgrad.envs._play import Job, Trace, play_episodes
+from riskgrad.envs._watch import sees_all
 from riskgrad.errors import InputError
 
 
@@ -34,27 +38,25 @@ class CompiledEnv:
         id: its name; that of the Gymnasium environment whose twin it is, where there is one.
         reset: numba function (state [k], stream).
         step: numba function (state [k], action, stream) -> (reward, over).
-        observe: numba function (state [k], indices, values) -> count; both arrays have room for n_features.
+        observe: numba function (state [k], values [n_features]), or (state [k], indices, values) -> count; both arrays
+            have room for n_features.
         state_size: k.
         n_features: length of an observation.
         n_actions: A.
         horizon: steps after which an episode is cut.
         reward_range: smallest and largest reward of a step, where known; every step must be in it.
-        dense: whether `observe` always writes all entries, in order: a promise that makes policies run several times as
-            fast.
         play: the loop over episodes, compiled and kept on disk; None compiles one in this process.
     """
 
     id: str
     reset: Callable[..., None]
     step: Callable[..., tuple[float, bool]]
-    observe: Callable[..., int]
+    observe: Callable[..., int | None]
     state_size: int
     n_features: int
     n_actions: int
     horizon: int
     reward_range: tuple[float, float] | None = None
-    dense: bool = False
     play: Callable[..., None] | None = None
 
     def __post_init__(self) -> None:
@@ -62,9 +64,16 @@ class CompiledEnv:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise InputError(name, "be an integer of at least 1", value)
+        if len(inspect.signature(self.observe).parameters) not in (2, 3):
+            raise InputError("observe", "take (state, values) or (state, indices, values)", self.observe)
 
     def __str__(self) -> str:
         return self.id
+
+    @property
+    def dense(self) -> bool:
+        """Whether `observe` writes all entries."""
+        return sees_all(self.observe)
 
     @cached_property
     def loop(self) -> Callable[..., None]:

@@ -14,12 +14,12 @@ import math
 import numpy as np
 
 from riskgrad.compiled import kernel
-from riskgrad.elementary import fma, sin_cos_near
+from riskgrad.elementary import fma, sin_cos_small
 from riskgrad.envs import draws
 from riskgrad.envs._play import Job, Trace, play_episodes
 from riskgrad.envs.base import CompiledEnv
 from riskgrad.envs.draws import Words
-from riskgrad.types import FloatArray, IntArray
+from riskgrad.types import FloatArray
 
 GRAVITY = 9.8
 POLE_MASS, TOTAL_MASS, HALF_LENGTH = 0.1, 1.1, 0.5
@@ -42,22 +42,21 @@ def reset(state: FloatArray, stream: Words) -> None:
 def step(state: FloatArray, action: int, stream: Words) -> tuple[float, bool]:  # noqa: ARG001
     """Push for one step."""
     x, speed, angle, spin = state[0], state[1], state[2], state[3]
-    sine, cosine = sin_cos_near(angle)
-    push = PUSH if action == 1 else -PUSH
-    pushed = fma(POLE_SHARE * (spin * spin), sine, push)
-    turning = fma(-cosine, pushed, GRAVITY * sine) / fma(-POLE_SHARE, cosine * cosine, SWING)
-    moving = fma(-POLE_SHARE * turning, cosine, pushed)
-    x, angle = x + SECONDS * speed, angle + SECONDS * spin
-    state[0], state[1], state[2], state[3] = x, speed + SECONDS * moving, angle, spin + SECONDS * turning
+    sine, cosine = sin_cos_small(angle)
+    share = POLE_SHARE * cosine
+    pushed = fma(POLE_SHARE * (spin * spin), sine, PUSH if action == 1 else -PUSH)
+    turning = fma(-cosine, pushed, GRAVITY * sine) / fma(-share, cosine, SWING)
+    moving = fma(-share, turning, pushed)
+    x, angle = fma(SECONDS, speed, x), fma(SECONDS, spin, angle)
+    state[0], state[1], state[2], state[3] = x, fma(SECONDS, moving, speed), angle, fma(SECONDS, turning, spin)
     return 1.0, (abs(x) > FARTHEST) | (abs(angle) > STEEPEST)
 
 
 @kernel
-def observe(state: FloatArray, indices: IntArray, values: FloatArray) -> int:
+def observe(state: FloatArray, values: FloatArray) -> None:
     """Write the state in single precision."""
     for i in range(4):
-        indices[i], values[i] = i, np.float64(np.float32(state[i]))
-    return 4
+        values[i] = np.float64(np.float32(state[i]))
 
 
 @kernel
@@ -78,6 +77,5 @@ def compiled_cart_pole() -> CompiledEnv:
         n_actions=2,
         horizon=500,
         reward_range=(1.0, 1.0),
-        dense=True,
         play=play,
     )

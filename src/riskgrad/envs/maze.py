@@ -92,11 +92,9 @@ def observe(state: FloatArray, indices: IntArray, values: FloatArray) -> int:
 
 
 @kernel
-def observe_position(state: FloatArray, indices: IntArray, values: FloatArray) -> int:
+def observe_position(state: FloatArray, values: FloatArray) -> None:
     """Write the position (x, y)."""
-    indices[0], indices[1] = 0, 1
     values[0], values[1] = state[0], state[1]
-    return 2
 
 
 @kernel

@@ -14,7 +14,7 @@ from riskgrad.envs import draws
 from riskgrad.envs._play import Job, Trace, play_episodes
 from riskgrad.envs.base import CompiledEnv
 from riskgrad.envs.draws import Words
-from riskgrad.types import FloatArray, IntArray
+from riskgrad.types import FloatArray
 
 LEFT_END, RIGHT_END, GOAL = -1.2, 0.6, 0.5
 FASTEST = 0.07
@@ -42,11 +42,10 @@ def step(state: FloatArray, action: int, stream: Words) -> tuple[float, bool]:  
 
 
 @kernel
-def observe(state: FloatArray, indices: IntArray, values: FloatArray) -> int:
+def observe(state: FloatArray, values: FloatArray) -> None:
     """Write the state in single precision."""
     for i in range(2):
-        indices[i], values[i] = i, np.float64(np.float32(state[i]))
-    return 2
+        values[i] = np.float64(np.float32(state[i]))
 
 
 @kernel
@@ -67,6 +66,5 @@ def compiled_mountain_car() -> CompiledEnv:
         n_actions=3,
         horizon=200,
         reward_range=(-1.0, -1.0),
-        dense=True,
         play=play,
     )
