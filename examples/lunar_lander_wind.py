@@ -7,7 +7,7 @@
 The environment is Gymnasium's LunarLander-v3 with continuous engines and wind, played in two processes. A tail measure
 has nothing to say to a lander that always crashes, so flying is learned first, on the mean; from that policy one
 training goes on with the mean and one with the mean of the worst tenth, with equally many episodes. Policies are linear
-and deterministic, 18 parameters, so OnP-SF trains them. About 4 minutes on 2 cores.
+and deterministic on normalised observations, 18 parameters, so OnP-SF trains them. About 5 minutes on 2 cores.
 """
 
 import argparse
@@ -28,8 +28,8 @@ CRASH = 0.0  # a flight that returns less has not landed
 def main() -> None:
     """Learn to fly, go on with each measure, and compare their test flights."""
     options = argparse.ArgumentParser(description="Landing in wind, on the mean and on the worst tenth.")
-    options.add_argument("--first", type=int, default=1_500, help="episodes of learning to fly")
-    options.add_argument("--then", type=int, default=3_000, help="episodes of going on with each measure")
+    options.add_argument("--first", type=int, default=8_000, help="episodes of learning to fly")
+    options.add_argument("--then", type=int, default=4_000, help="episodes of going on with each measure")
     options.add_argument("--episodes", type=int, default=300, help="test flights of each policy")
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--film", help="where to write a film of the averse policy, a name that ends in .gif")
@@ -37,11 +37,12 @@ def main() -> None:
 
     with rg.backend.Processes(2) as processes:
         lander = rg.episodes.GymnasiumSource("LunarLander-v3", horizon=300, env_options=WIND, backend=processes)
-        learn = partial(rg.train, lander, policy="deterministic", seed=given.seed)
-        flying = learn("mean", max_episodes=given.first, held_out=20)
+        learn = partial(rg.train, lander, seed=given.seed)
+        first = {"policy": "deterministic", "normalise": True, "held_out": 20}
+        flying = learn("mean", max_episodes=given.first, **first)
         more = {"directions": 4, "episodes": 10, "step_size": Adam(0.05), "risk_path": None}
-        more["held_out"] = given.then // 30
-        go_on = partial(learn, theta=flying.theta, max_episodes=given.then, **more)
+        more["held_out"] = given.then // 20
+        go_on = partial(learn, policy=flying.policy, theta=flying.theta, max_episodes=given.then, **more)
 
         print(f"{'trained on':20}{'episodes':>10}{'mean':>8}{RISK:>12}{'failed':>9}")
         report("the mean, at first", lander, flying, given.episodes)

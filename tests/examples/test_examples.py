@@ -83,9 +83,9 @@ def test_portfolio():
 def test_lunar_lander_wind(tmp_path):
     """It works and its numbers are of the right kind; whether averse is better takes a study, not a test."""
     film = tmp_path / "landing.gif"
-    budget = ("--first", 60, "--then", 200, "--episodes", 20)
+    budget = ("--first", 80, "--then", 200, "--episodes", 20)
     text = output("lunar_lander_wind.py", *budget, "--film", film)
-    for label, most in (("the mean, at first", 60), ("the mean, further", 200), ("cvar:0.1, further", 200)):
+    for label, most in (("the mean, at first", 80), ("the mean, further", 200), ("cvar:0.1, further", 200)):
         used, mean, tail, failed = numbers(text, label)
         assert 0 < used <= most
         assert tail <= mean
