@@ -1,5 +1,7 @@
 """MLP, Gaussian and deterministic policies: layout, scores by finite differences, actions by inverse CDF."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,6 +10,7 @@ from scipy.special import ndtr
 
 from riskgrad.errors import InputError
 from riskgrad.policy import MLP, Deterministic, Gaussian, Greedy, TabularGibbs
+from riskgrad.policy._network_kernels import forward, forward_all
 from riskgrad.policy.base import Policy, chosen
 
 RNG = np.random.default_rng(3)
@@ -49,6 +52,33 @@ def test_the_layout_is_the_one_documented():
     np.testing.assert_allclose(MLP(2, 2, (2,)).probabilities(theta, x), expected, rtol=1e-14)
     mean = Gaussian(2, [-1, -1], [1, 1], (2,)).mean(np.concatenate([theta, [0.0, 0.0]]), x)
     np.testing.assert_allclose(mean, logits, rtol=1e-14)
+
+
+def plainly(theta, x, sizes, relu):
+    """The outputs of a network, layer by layer as the definition says."""
+    for n_in, n_out in itertools.pairwise(sizes):
+        weights, theta = theta[: n_in * n_out].reshape(n_in, n_out), theta[n_in * n_out :]
+        x, theta = x @ weights + theta[:n_out], theta[n_out:]
+        if len(theta):
+            x = np.maximum(x, 0.0) if relu else np.tanh(x)
+    return x
+
+
+@given(st.lists(st.integers(1, 70), min_size=2, max_size=4), st.integers(1, 90), st.booleans(), st.integers(0, 99))
+@settings(max_examples=60, deadline=None)
+def test_networks_of_all_widths_are_what_they_are_defined_as(sizes, count, relu, seed):
+    """Any number of observations, through any of three networks in any order; some inputs are zero."""
+    rng = np.random.default_rng(seed)
+    dim = sum((n_in + 1) * n_out for n_in, n_out in itertools.pairwise(sizes))
+    thetas, rows = rng.normal(size=(3, dim)), rng.integers(3, size=count)
+    inputs = rng.normal(size=(count, sizes[0])) * rng.integers(2, size=(count, sizes[0]))
+    expected = np.stack([plainly(thetas[row], x, sizes, relu) for row, x in zip(rows, inputs, strict=True)])
+    outputs, shape = np.empty((count, sizes[-1])), np.array(sizes, dtype=np.int64)
+    forward(thetas, rows, inputs, shape, relu, outputs)
+    np.testing.assert_allclose(outputs, expected, rtol=1e-11, atol=1e-11)
+    every = np.empty((3, count, sizes[-1]))
+    forward_all(0, count, thetas, inputs, shape, relu, every)
+    assert np.array_equal(every[rows, np.arange(count)], outputs)
 
 
 def test_known_gaussian():
