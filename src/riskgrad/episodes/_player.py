@@ -1,6 +1,7 @@
 """Plays blocks of episodes on the environments of one recipe; each process that works for a source has one."""
 
 import pickle
+import time
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,6 +16,7 @@ from riskgrad.episodes.spaces import action_writer, batch_reader, observation_re
 from riskgrad.errors import InputError
 
 MOST_PLAYERS: Final = 4  # kept in a worker process
+MAKING: Final = 1.0  # seconds after which no more environments are made; how many there are changes no number
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Rules:
         horizon: steps after which an episode is cut; None for the environment's own limit.
         discount: in (0, 1].
         native: whether the environment's own vector form is used; None where it has one.
-        lanes: single environments side by side.
+        lanes: single environments side by side, at most.
     """
 
     recipe: Recipe
@@ -84,12 +86,14 @@ class Player:
                 env.close()
 
     def _open(self, lanes: int) -> None:
+        begin = time.perf_counter()
         while len(self._envs) < lanes and not self._full:
             env = self._rules.recipe.make()
             # a factory may hand out the same environment every time
             self._full = any(env is other for other in self._envs)
             if not self._full:
                 self._envs.append(env)
+            self._full = self._full or time.perf_counter() - begin > MAKING
 
     def _native(self) -> VectorLanes | None:
         rules, read = self._rules, batch_reader(self.space)

@@ -38,7 +38,7 @@ from riskgrad.policy.base import checked_theta, checked_thetas
 from riskgrad.random import Stream
 from riskgrad.types import Episodes, FloatArray, IntArray, Returns
 
-LANES: Final = 32
+LANES: Final = 128
 LARGEST_TEMPORARY: Final = 1 << 16  # visits that a policy is asked for at once
 
 Task = TypeVar("Task")
@@ -70,7 +70,7 @@ class GymnasiumSource:
         backend: who does the work, such as `riskgrad.backend.Processes(8)`; by default this process.
         greedy: play the likeliest action of the policy instead of a random one.
         native: whether to use the environment's own vector form; by default where it has one.
-        lanes: single environments side by side in a process.
+        lanes: single environments side by side in a process, at most; fewer where they take long to make.
     """
 
     def __init__(
