@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from riskgrad import cli
+
 
 def riskgrad(*words):
     return subprocess.run([sys.executable, "-m", "riskgrad.cli", *words], capture_output=True, text=True, check=False)
@@ -96,6 +98,19 @@ def test_mistakes_are_one_line_and_exit_2(words, tmp_path, monkeypatch):
     done = riskgrad(*words)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
+    assert done.stderr.count("\n") == 1 or "riskgrad --help" in done.stderr
+
+
+def test_too_little_memory_is_one_line_too(monkeypatch, capsys):
+    def ask(*_args, **_options):
+        raise MemoryError("8 TiB")
+
+    monkeypatch.setattr(cli, "app", ask)
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["risks"])
+    assert capsys.readouterr().err == "riskgrad: out of memory: 8 TiB\n"
+    with pytest.raises(MemoryError):
+        cli.main(["risks", "--debug"])
 
 
 def test_help_takes_under_half_a_second():

@@ -10,6 +10,7 @@ import pytest
 
 from riskgrad.backend import Patient
 from riskgrad.compiled import cores
+from riskgrad.errors import InputError
 
 
 def where(number):
@@ -62,7 +63,8 @@ def test_work_that_cannot_travel_stays_here():
 
 def test_work_is_done_here_where_others_die():
     with Patient(2, patience=0.0) as backend:
-        assert backend.map(die_elsewhere, [os.getpid()] * 2) == [os.getpid()] * 2
+        with pytest.warns(RuntimeWarning, match="this one goes on alone: one of 2 worker processes died"):
+            assert backend.map(die_elsewhere, [os.getpid()] * 2) == [os.getpid()] * 2
         assert backend.workers == 1
         assert backend.map(where, [5]) == [(5, os.getpid())]
 
@@ -76,6 +78,12 @@ def test_a_process_that_shares_work_starts_no_others():
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         assert pool.map(workers_of_a_child, [4]) == [1]
     assert Patient(1, patience=0.0).workers == 1
+
+
+@pytest.mark.parametrize("patience", [-1.0, float("nan"), "soon"])
+def test_refuses_in_one_line_what_is_no_time(patience):
+    with pytest.raises(InputError, match="patience must be a number of seconds, at least 0, got"):
+        Patient(2, patience)
 
 
 SCRIPT = """

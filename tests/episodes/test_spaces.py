@@ -123,6 +123,7 @@ def test_odd_but_usable(oddity):
     [
         ("raises", "at step 2 of .* RuntimeError: the simulator fell over"),
         ("nan", "a reward is not finite"),
+        ("nan at first", "at step 0 of .* the observation is not finite"),
         ("nan seen", "at step 1 of .* the observation is not finite"),
         ("text", "at step 0 of .* TypeError: a number was expected"),
         ("four", "at step 0 of .* not enough values to unpack"),

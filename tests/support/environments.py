@@ -114,7 +114,8 @@ class Odd(gymnasium.Env):
 
     def reset(self, seed=None):  # noqa: ARG002 - and takes no options
         self.age = 0
-        return ([0.0, 0.0] if self.oddity == "lists" else np.zeros(2)), {}
+        first = [0.0, np.nan] if self.oddity == "nan at first" else [0.0, 0.0]
+        return (first if self.oddity == "lists" else np.array(first)), {}
 
     def step(self, action):
         if not (isinstance(action, int) and not isinstance(action, np.integer) and action in (1, 2)):

@@ -6,17 +6,19 @@ on who does the work, so that others can join at any time. They join only where 
 - Work that other processes could not find by its name, because it is part of the script that runs or of a notebook,
   stays here. As nothing of that script is needed elsewhere, other processes do not read it: unlike with `Processes`, it
   may do what it does outside of `if __name__ == "__main__":`.
-- If other processes fail, for whatever reason, the work is done again here, and all that follows.
+- If other processes fail, for whatever reason, the work is done again here, and all that follows; a warning says so.
 - A process that was itself started to share work starts no others: its siblings have the other cores.
 """
 
 import multiprocessing
 import pickle
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Self, TypeVar
 
 from riskgrad.backend.processes import Processes
+from riskgrad.errors import InputError
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
@@ -35,6 +37,8 @@ class Patient:
     def __init__(self, workers: int, patience: float | None = None) -> None:
         self._others = Processes(workers, read_script=False)
         self._patience = PATIENCE if patience is None else patience
+        if not isinstance(self._patience, float | int) or not self._patience >= 0.0:
+            raise InputError("patience", "be a number of seconds, at least 0", patience)
         self._worked, self._alone = 0.0, workers == 1 or multiprocessing.parent_process() is not None
 
     @property
@@ -50,15 +54,18 @@ class Patient:
             tasks: what to do.
         """
         self._alone = self._alone or not (self.workers == 1 or _portable((work, tasks[:1])))
+        failure: Exception | None = None
         if self.workers > 1:
             try:
                 return self._others.map(work, tasks)
-            except Exception:  # an error of the work itself comes again here
-                self._alone = True
+            except Exception as error:
+                failure, self._alone = error, True
                 self.close()
         begin = time.perf_counter()
-        answers = [work(task) for task in tasks]
+        answers = [work(task) for task in tasks]  # an error of the work itself comes again here
         self._worked += time.perf_counter() - begin
+        if failure is not None:
+            warnings.warn(f"other processes failed, this one goes on alone: {failure}", RuntimeWarning, stacklevel=2)
         return answers
 
     def close(self) -> None:

@@ -25,10 +25,10 @@ def main(arguments: list[str] | None = None) -> None:
         if ended.code == INTERRUPTED:
             _say("interrupted")
         raise
-    except (RiskgradError, OSError) as problem:
+    except (RiskgradError, OSError, MemoryError) as problem:
         if "--debug" in words:
             raise
-        _say(str(problem))
+        _say(f"out of memory: {problem}" if isinstance(problem, MemoryError) else str(problem))
         raise SystemExit(2) from None
 
 

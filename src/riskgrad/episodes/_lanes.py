@@ -166,6 +166,8 @@ class _Turn:
             unseeded = isinstance(error, TypeError) and "'seed'" in str(error)
             advice = "; its `reset` has to take `seed`, as that of gymnasium.Env does" if unseeded else ""
             raise self._failure(lane, f"{type(error).__name__} in reset: {error}{advice}") from error
+        if not np.isfinite(state.observations[lane]).all():
+            raise self._failure(lane, "the observation is not finite")
 
     def _end(self, lane: int) -> None:
         """End the episode of a lane, and begin the next one or take the lane out."""
