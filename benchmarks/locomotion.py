@@ -32,7 +32,7 @@ from two_parts import Study, compare
 import riskgrad as rg
 
 LAST: Final = 64
-FAULT: Final = 0.3
+FAULT: Final = 0.2
 FAULTY_STEPS: Final = 250
 
 
@@ -45,12 +45,14 @@ class Task:
         normalise: whether observations are normalised, by us and by ARS as in RL Zoo.
         ours: settings of OnP-SF other than the defaults.
         zoo: settings of ARS in RL Zoo.
+        faulty: episodes of the two parts of training under faults.
     """
 
     episodes: int
     normalise: bool
     ours: dict[str, Any]
     zoo: dict[str, Any]
+    faulty: tuple[int, int]
 
 
 TASKS: Final = {
@@ -59,12 +61,14 @@ TASKS: Final = {
         normalise=False,
         ours={"directions": 8, "smoothing": 0.2, "step_size": 2e-4},
         zoo={"n_delta": 1, "n_top": 1, "delta_std": 0.01, "learning_rate": 0.02},
+        faulty=(1_000, 2_000),
     ),
     "HalfCheetah-v5": Task(
         episodes=1_500,
         normalise=True,
         ours={},
         zoo={"n_delta": 32, "n_top": 4, "delta_std": 0.03, "learning_rate": 0.02},
+        faulty=(6_000, 4_000),
     ),
 }
 OURS, ARS_DEFAULTS, ARS_ZOO = "OnP-SF", "ARS, defaults", "ARS, RL Zoo"
@@ -168,8 +172,8 @@ def faulty(env: str) -> Faulty:
 def noise(envs: list[str], seeds: int, workers: int) -> None:
     """Print what training on the mean and on CVaR(0.1) reaches."""
     studies = [
-        Study(f"{env}, faulty", faulty, {"env": env}, FAULTY_STEPS, 1_000, 4_000, {"normalise": TASKS[env].normalise})
-        for env in envs
+        Study(f"{env}, faulty", faulty, {"env": env}, FAULTY_STEPS, *task.faulty, {"normalise": task.normalise})
+        for env, task in ((env, TASKS[env]) for env in envs)
     ]
     compare(studies, seeds, workers)
 
