@@ -16,6 +16,8 @@ class Practical:
     Attributes:
         iterations: N where no budget is given.
         step_size: of Adam; for a policy without a density at most mu / sqrt(d), so that a step is no longer than mu.
+        layered_step: longest step of a network with hidden layers, over all parameters, which multiply one another: its
+            step of Adam is at most this over sqrt(d).
         on_policy_smoothing: mu of OnP-SF; its noise grows as mu falls.
         off_policy_smoothing: mu of OffP-SF; + and - share the batch, so that a small mu costs no noise.
         on_policy_directions: n of OnP-SF, at most d.
@@ -44,6 +46,7 @@ class Practical:
 
     iterations: int = 200
     step_size: float = 0.1
+    layered_step: float = 0.4
     on_policy_smoothing: float = 0.3
     off_policy_smoothing: float = 0.05
     on_policy_directions: int = 16

@@ -93,7 +93,8 @@ def scheduled(schedule: ScheduleName, problem: Problem, off_policy: bool) -> Num
 def default_numbers(policy: Policy, risk: RiskMeasure, *, off_policy: bool) -> Numbers:
     """Give the practical numbers for a policy and a measure."""
     ours = PRACTICAL
-    smoothing, step = ours.off_policy_smoothing if off_policy else ours.on_policy_smoothing, ours.step_size
+    smoothing = ours.off_policy_smoothing if off_policy else ours.on_policy_smoothing
+    step = min(ours.step_size, ours.layered_step / math.sqrt(policy.dim)) if policy.layered else ours.step_size
     if off_policy:
         directions, episodes = ours.off_policy_directions, ours.batch_episodes
     elif isinstance(bare(policy), WithoutDensity):

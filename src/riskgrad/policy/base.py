@@ -33,6 +33,11 @@ class Policy(ABC):
     def dim(self) -> int:
         """Number of parameters d."""
 
+    @property
+    def layered(self) -> bool:
+        """Whether parameters multiply one another, as weights of layers do; such a policy takes shorter steps."""
+        return False
+
     @abstractmethod
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
         """Give pi_theta(a | o) for every action.

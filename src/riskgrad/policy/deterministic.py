@@ -58,6 +58,11 @@ class Deterministic(WithoutDensity):
         """Number of parameters d."""
         return self.network.dim
 
+    @property
+    def layered(self) -> bool:
+        """Whether the network has hidden layers."""
+        return bool(self.network.hidden)
+
     def act(
         self, thetas: FloatArray, rows: IntArray, observations: NDArray[Any], uniforms: FloatArray | None
     ) -> NDArray[Any]:

@@ -71,6 +71,11 @@ class Gaussian(Policy):
         return self.network.dim + self.bounds.size
 
     @property
+    def layered(self) -> bool:
+        """Whether the network has hidden layers."""
+        return bool(self.network.hidden)
+
+    @property
     def noise_size(self) -> int:
         """One uniform number for each coordinate."""
         return self.bounds.size

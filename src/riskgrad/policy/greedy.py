@@ -29,6 +29,11 @@ class Greedy(WithoutDensity):
         """Number of parameters d, those of the policy."""
         return self.policy.dim
 
+    @property
+    def layered(self) -> bool:
+        """Whether the policy is; see `Policy.layered`."""
+        return self.policy.layered
+
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
         """Give 1 for the likeliest action and 0 for others [B, A]."""
         return certain(self.policy.probabilities(theta, observations))

@@ -65,6 +65,11 @@ class MLP(Policy):
         return self.network.dim
 
     @property
+    def layered(self) -> bool:
+        """Whether the network has hidden layers."""
+        return bool(self.network.hidden)
+
+    @property
     def noise_size(self) -> int:
         """One uniform number for each component."""
         return len(self._parts)

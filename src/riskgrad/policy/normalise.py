@@ -138,6 +138,11 @@ class Normalised(Policy):
         return self.policy.dim
 
     @property
+    def layered(self) -> bool:
+        """Whether the policy is; see `Policy.layered`."""
+        return self.policy.layered
+
+    @property
     def noise_size(self) -> int:
         """As many uniform numbers as the policy takes."""
         return self.policy.noise_size

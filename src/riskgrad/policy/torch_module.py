@@ -84,6 +84,11 @@ class TorchModule(Policy):
         return sum(self._sizes) + (0 if self.bounds is None else self._outputs)
 
     @property
+    def layered(self) -> bool:
+        """Always: what a module does with its parameters is not known."""
+        return True
+
+    @property
     def noise_size(self) -> int:
         """One uniform number for a choice, or one for each coordinate."""
         return 1 if self.bounds is None else self._outputs
