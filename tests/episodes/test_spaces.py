@@ -6,7 +6,7 @@ import pytest
 from gymnasium import spaces
 from support.environments import Odd, Spaced
 
-from riskgrad.episodes import GymnasiumSource
+from riskgrad.episodes import GymnasiumSource, _player
 from riskgrad.errors import EpisodeError, InputError
 from riskgrad.policy import MLP, Deterministic, Gaussian, TabularGibbs
 from riskgrad.random import Purpose, Stream, environment_seeds, episode_words
@@ -116,6 +116,24 @@ def test_other_spaces_are_refused_by_name(observations, actions, message):
 def test_odd_but_usable(oddity):
     played = GymnasiumSource(lambda: Odd(oddity), horizon=10).returns(MLP(2, 2, ()), np.zeros((2, 6)), 3, STREAM)
     np.testing.assert_array_equal(played.values, np.full((2, 3), 4.0))
+
+
+def test_environments_that_take_long_to_make_are_fewer_and_change_no_number(monkeypatch):
+    made = []
+
+    def build():
+        made.append(Odd("none"))
+        return made[-1]
+
+    def returns():
+        made.clear()
+        return GymnasiumSource(build, horizon=10).returns(MLP(2, 2, ()), np.zeros((2, 6)), 8, STREAM).values
+
+    usual = returns()
+    assert len(made) >= 16
+    monkeypatch.setattr(_player, "MAKING", 0.0)
+    np.testing.assert_array_equal(returns(), usual)
+    assert len(made) <= 3
 
 
 @pytest.mark.parametrize(
