@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from riskgrad.compiled import kernel
-from riskgrad.elementary import exp, fma, rough_exp, sin_cos, sin_cos_near, sin_cos_small, trailing_zeros
+from riskgrad.elementary import exp, fma, rough_exp, sin_cos, sin_cos_near, sin_cos_small, single, trailing_zeros
 
 
 @kernel
@@ -87,6 +87,24 @@ def test_an_element_has_the_same_bits_alone_and_in_company():
 def test_near_angles_take_the_short_way():
     for x in np.linspace(-np.pi / 4, np.pi / 4, 201):
         assert sin_cos_near(x) == sin_cos(x)
+
+
+@pytest.mark.parametrize("scale", [1e-37, 1e-5, 1.0, 7.0, 1e37])
+def test_single_precision_is_that_of_the_processor(scale):
+    """Any numbers, those in the middle between two of single precision, and the ends."""
+
+    @kernel
+    def round_all(x, rounded):
+        for i in range(len(x)):
+            rounded[i] = single(x[i])
+
+    near = (scale * np.random.default_rng(5).uniform(0.2, 1.0, size=50_000)).astype(np.float32)
+    middles = 0.5 * (near.astype(np.float64) + np.nextafter(near, np.float32(np.inf)))
+    ends = np.array([0.0, -0.0, np.inf, np.nan, np.finfo(np.float32).tiny, np.finfo(np.float32).max])
+    x = np.concatenate([middles, -middles, np.nextafter(middles, 0.0), np.nextafter(middles, np.inf), ends])
+    rounded = np.empty(len(x))
+    round_all(x, rounded)
+    assert np.array_equal(rounded, x.astype(np.float32).astype(np.float64), equal_nan=True)
 
 
 def test_a_sum_with_a_product_is_rounded_once():

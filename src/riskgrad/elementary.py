@@ -21,6 +21,7 @@ BIAS = 1023.0  # of the exponent of a double
 PER_LOG2, LOG2_HIGH, LOG2_LOW = 1.4426950408889634, 0.6931471805599453, 2.3190468138462996e-17
 PER_QUARTER, QUARTER_HIGH, QUARTER_LOW = 0.6366197723675814, 1.5707963267948966, 6.123233995736766e-17
 LOWEST, HIGHEST = -708.0, 709.0
+DROPPED, HALF = 0x1FFFFFFF, 0x0FFFFFFF  # the 29 bits that a double has more than a single, and just below their half
 
 
 def _fused(typing: Any, a: Any, b: Any, c: Any) -> Any:
@@ -86,6 +87,16 @@ def rough_exp(x: float) -> float:
     p = fma(r, p, 0.6932609858925072)
     p = fma(r, p, 0.9999280736142663)
     return np.int64(np.float64(shifted).view(np.int64) << 52).view(np.float64) * p
+
+
+@kernel
+def single(x: float) -> float:
+    """Round to the nearest number of single precision, ties to even, if |x| is from 1.2e-38 to 3.4e38, or 0.
+
+    The bits are rounded as an integer: conversions there and back would take twice the time.
+    """
+    bits = np.float64(x).view(np.int64)
+    return np.int64((bits + HALF + ((bits >> 29) & 1)) & ~DROPPED).view(np.float64)
 
 
 @kernel

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from riskgrad.compiled import kernel
-from riskgrad.envs import CompiledEnv, compiled_twin, maze
+from riskgrad.envs import CompiledEnv, cart_pole, compiled_twin, maze
 from riskgrad.envs.twins import TWINS
 from riskgrad.errors import InputError
 
@@ -50,6 +50,12 @@ def test_a_step_is_the_same_as_in_gymnasium(identifier):
                 break
     assert ends > 0 or identifier != "CartPole-v1"
     assert none[0] == 0  # nothing is drawn
+
+
+def test_a_force_turns_the_pole_as_fast_as_the_quotient_says():
+    angles = np.linspace(-0.22, 0.22, 20_001)
+    quotients = 1.0 / (cart_pole.SWING - cart_pole.POLE_SHARE * np.cos(angles) ** 2)
+    assert np.max(np.abs([cart_pole.agility(angle) for angle in angles] / quotients - 1.0)) < 1e-15
 
 
 def test_hills_are_climbed_and_walls_hit_alike():

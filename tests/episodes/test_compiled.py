@@ -145,6 +145,15 @@ def test_an_episode_is_the_same_in_any_lane(policy):
     assert np.mean(alone.lengths == many.lengths) > 0.99
 
 
+@pytest.mark.parametrize("horizon", [1, 2, 9, 23, 40, 499])
+def test_every_episode_is_cut_at_the_horizon_and_none_before(horizon):
+    """Lanes begin at different times, so that their episodes are cut at different ones."""
+    policy, thetas = LinearSoftmax(4, 2), np.random.default_rng(6).normal(size=(5, 8))
+    whole = CompiledSource(POLE, threads=1).returns(policy, thetas, 100, STREAM).lengths
+    found = CompiledSource(POLE, horizon=horizon, threads=1).returns(policy, thetas, 100, STREAM).lengths
+    assert np.array_equal(found, np.minimum(whole, horizon))
+
+
 def test_a_pair_shares_its_noise():
     """Equal policies of one pair play the same episodes; nearby ones nearly always; other pairs others."""
     policy, source = LinearSoftmax(64, 4), CompiledSource(MAZE)

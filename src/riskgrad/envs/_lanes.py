@@ -18,11 +18,12 @@ from numba.core import cgutils, types  # pyright: ignore[reportMissingTypeStubs]
 from numba.extending import intrinsic  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 from numba.np.arrayobj import populate_array  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 
-from riskgrad.compiled import helper
+from riskgrad.compiled import helper, woven
 from riskgrad.envs.draws import Words
 from riskgrad.types import FloatArray, IntArray
 
 LANES = 128
+SEEN_AT_ONCE = 8  # lanes, where one is sought whose episode is over
 TOOLS: Any = cgutils  # without types of its own
 
 
@@ -124,3 +125,33 @@ def move(lanes: Lanes, source: int, target: int) -> None:
         lanes.states[i, target] = lanes.states[i, source]
     for i in range(len(lanes.weights)):
         lanes.weights[i, target] = lanes.weights[i, source]
+
+
+@woven
+def last_over(over: IntArray, end: int) -> int:
+    """Give the last of the lanes 0:end whose episode is over, or -1; eight that go on are passed at a time."""
+    while end > 0:
+        some = 1
+        if end >= SEEN_AT_ONCE:
+            some = 0
+            for i in range(SEEN_AT_ONCE):
+                some |= over[end - SEEN_AT_ONCE + i]
+        if some == 0:
+            end -= SEEN_AT_ONCE
+        else:
+            end -= 1
+            if over[end] == 1:
+                return end
+    return -1
+
+
+@woven
+def cut(lanes: Lanes, live: int, horizon: int, clock: int) -> tuple[int, int]:
+    """End episodes that have had their time; give how many lanes are over now, and when the next may have to be cut."""
+    starts, over, ended, oldest = lanes.starts, lanes.over, 0, clock
+    for lane in range(live):
+        late = 1 if starts[lane] <= clock - horizon else 0
+        over[lane] |= late
+        ended += over[lane]
+        oldest = min(oldest, clock if late == 1 else starts[lane])
+    return ended, oldest + horizon

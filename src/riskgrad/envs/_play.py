@@ -28,7 +28,7 @@ from riskgrad.envs._choice import (
     think_further,
     weigh_entries,
 )
-from riskgrad.envs._lanes import LANES, Lanes, column, empty_lanes, move
+from riskgrad.envs._lanes import LANES, Lanes, column, cut, empty_lanes, last_over, move
 from riskgrad.envs._watch import watch
 from riskgrad.envs.draws import Words
 from riskgrad.types import FloatArray, IntArray
@@ -153,21 +153,22 @@ def play_episodes(  # noqa: C901, PLR0912, PLR0915 - the loop of loops; what it 
     states, streams, choices, weights, units = lanes.states, lanes.streams, lanes.choices, lanes.weights, lanes.units
     indices, entries, slots, counts = lanes.indices, lanes.entries, lanes.entries[0], lanes.counts
     actions, over, totals, factors = lanes.actions, lanes.over, lanes.totals, lanes.factors
-    starts, rows, room = lanes.starts, lanes.rows, np.zeros((2, 1, widest))
+    rows, room = lanes.rows, np.zeros((2, 1, widest))
     live, following, kept = min(last - first, LANES), first, len(trace.actions) > 0
-    ended, clock = live, 0
+    ended, clock, due = live, 0, horizon
     while live > 0:
         if ended > 0:
-            for lane in range(live - 1, -1, -1):
-                if over[lane] == 1:
-                    finish(lanes, lane, job, clock)
-                    if following < last:
-                        begin(lanes, lane, following, job, clock)
-                        reset(column(states, lane), column(streams, lane))
-                        following += 1
-                    else:
-                        live -= 1
-                        move(lanes, live, lane)
+            lane = last_over(over, live)
+            while lane >= 0:
+                finish(lanes, lane, job, clock)
+                if following < last:
+                    begin(lanes, lane, following, job, clock)
+                    reset(column(states, lane), column(streams, lane))
+                    following += 1
+                else:
+                    live -= 1
+                    move(lanes, live, lane)
+                lane = last_over(over, lane)
         watch(observe, states, indices, slots, counts, live)
         row = ZERO
         if together:
@@ -189,10 +190,12 @@ def play_episodes(  # noqa: C901, PLR0912, PLR0915 - the loop of loops; what it 
         if kept:
             keep(trace, job, lanes, live, clock)
         clock += 1
-        ended, oldest = 0, clock - horizon  # episodes that began then have had their time
+        ended = 0
         for lane in range(live):
             reward, done = step(column(states, lane), actions[lane], column(streams, lane))
             totals[lane] += factors[lane] * reward
             factors[lane] *= discount
-            over[lane] = 1 if done | (starts[lane] <= oldest) else 0
+            over[lane] = 1 if done else 0
             ended += over[lane]
+        if clock == due:
+            ended, due = cut(lanes, live, horizon, clock)

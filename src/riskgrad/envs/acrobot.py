@@ -9,10 +9,8 @@ order over 0.2 s. Both environments agree within rounding: the terms are the sam
 
 import math
 
-import numpy as np
-
 from riskgrad.compiled import kernel
-from riskgrad.elementary import sin_cos
+from riskgrad.elementary import sin_cos, single
 from riskgrad.envs import draws
 from riskgrad.envs._play import Job, Trace, play_episodes
 from riskgrad.envs.base import CompiledEnv
@@ -31,7 +29,7 @@ START = 0.1
 def reset(state: FloatArray, stream: Words) -> None:
     """Begin an episode hanging nearly still; the start is in single precision, as in Gymnasium."""
     for i in range(4):
-        state[i] = np.float64(np.float32(START * (2.0 * draws.uniform(stream) - 1.0)))
+        state[i] = single(START * (2.0 * draws.uniform(stream) - 1.0))
 
 
 @kernel
@@ -89,7 +87,7 @@ def observe(state: FloatArray, values: FloatArray) -> None:
         values[2 * i + 1], values[2 * i] = sin_cos(state[i])
         values[4 + i] = state[2 + i]
     for i in range(6):
-        values[i] = np.float64(np.float32(values[i]))
+        values[i] = single(values[i])
 
 
 @kernel

@@ -6,10 +6,8 @@ The equations are those of Moore (1990), computed in the order in which Gymnasiu
 last bit of a cosine. As there, the state is kept in double precision and observed in single.
 """
 
-import numpy as np
-
 from riskgrad.compiled import kernel
-from riskgrad.elementary import sin_cos
+from riskgrad.elementary import sin_cos, single
 from riskgrad.envs import draws
 from riskgrad.envs._play import Job, Trace, play_episodes
 from riskgrad.envs.base import CompiledEnv
@@ -45,7 +43,7 @@ def step(state: FloatArray, action: int, stream: Words) -> tuple[float, bool]:  
 def observe(state: FloatArray, values: FloatArray) -> None:
     """Write the state in single precision."""
     for i in range(2):
-        values[i] = np.float64(np.float32(state[i]))
+        values[i] = single(state[i])
 
 
 @kernel
