@@ -2,10 +2,10 @@
 
     python benchmarks/compiled.py [--quick]
 
-A figure is the processor time of a whole call on one core, from parameters to returns [P, m], the best of several,
-divided by the steps inside the counted episodes. The peers run where they are installed, also in another environment:
-RISKGRAD_PEERS_PYTHON=/path/to/python names its interpreter. The peers' calls alternate with ours, so that a noisy
-machine is noisy for all of them.
+A figure is the processor time of a whole call on one core, from parameters to returns [P, m], the best in so many
+seconds, the same for all, divided by the steps inside the counted episodes. The peers run where they are installed,
+also in another environment: RISKGRAD_PEERS_PYTHON=/path/to/python names its interpreter. They and we take turns, three
+each, so that a machine that is noisy for a while is not so for one of us alone.
 """
 
 import argparse
@@ -26,15 +26,16 @@ from riskgrad.episodes import CompiledSource
 from riskgrad.policy import MLP, LinearSoftmax, Policy
 from riskgrad.random import Purpose, Stream
 
-POLICIES, EPISODES = 64, 64
+POLICIES, EPISODES, TURNS = 64, 64, 3
 STREAM = Stream(0, Purpose.EXAMPLE)
 PEERS = {"gymnax": "gymnax while-loop", "evosax": "evosax GymnaxProblem", "evotorch": "EvoTorch GymNE"}
 
 
-def nanoseconds(source: CompiledSource, policy: Policy, thetas: np.ndarray, rounds: int) -> tuple[float, float]:
+def nanoseconds(source: CompiledSource, policy: Policy, thetas: np.ndarray, seconds: float) -> tuple[float, float]:
     """Processor time per step, and the mean length of an episode."""
-    best, lengths = float("inf"), np.zeros(0)
-    for _ in range(rounds + 1):
+    lengths = source.returns(policy, thetas, EPISODES, STREAM).lengths  # compiles
+    best, stop = float("inf"), time.perf_counter() + seconds
+    while time.perf_counter() < stop:
         begin = time.thread_time()
         lengths = source.returns(policy, thetas, EPISODES, STREAM).lengths
         best = min(best, (time.thread_time() - begin) / np.sum(lengths))
@@ -55,33 +56,37 @@ def gymnasium_step(identifier: str, seconds: float) -> float:
     return (time.thread_time() - begin) / steps * 1e9
 
 
-def peer(name: str, thetas: np.ndarray) -> float | None:
-    """Nanoseconds per useful step of a peer; None where it is not installed."""
+def peer(name: str, thetas: np.ndarray, seconds: float) -> float:
+    """Nanoseconds per useful step of a peer; infinite, with a line that says why, where it does not run."""
     python = os.environ.get("RISKGRAD_PEERS_PYTHON", sys.executable)
     script = str(Path(__file__).parent / "reference" / "cart_pole_peers.py")
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "policies.npz")
         np.savez(path, thetas=thetas)
-        command = [python, script, name, path, str(EPISODES)]
+        command = [python, script, name, path, str(EPISODES), str(seconds)]
         done = subprocess.run(command, check=False, capture_output=True, text=True)
-    return float(json.loads(done.stdout.splitlines()[-1])["nanoseconds"]) if done.returncode == 0 else None
+    if done.returncode != 0:
+        print(f"{name}: {(done.stderr.splitlines() or ['no message'])[-1]}", file=sys.stderr)
+        return float("inf")
+    return float(json.loads(done.stdout.splitlines()[-1])["nanoseconds"])
 
 
-def environments(quick: bool) -> None:
-    print("| environment | linear softmax, ns/step | MLP 16 x 16, ns/step | Gymnasium's step alone | ratio |")
-    print("|---|---|---|---|---|")
+def environments(seconds: float) -> None:
+    print("| environment | linear softmax, ns/step | MLP 16 x 16 | MLP 32 x 32 | Gymnasium's step alone | ratio |")
+    print("|---|---|---|---|---|---|")
     for identifier in TWINS:
         source = CompiledSource(rg.envs.compiled_twin(identifier), threads=1)
         sizes = (source.env.n_features, source.env.n_actions)
         times = []
-        for policy in (LinearSoftmax(*sizes), MLP(*sizes, hidden=(16, 16))):
+        for policy in (LinearSoftmax(*sizes), MLP(*sizes, hidden=(16, 16)), MLP(*sizes)):
             thetas = 0.3 * np.random.default_rng(0).normal(size=(POLICIES, policy.dim))
-            times.append(nanoseconds(source, policy, thetas, 3 if quick else 10)[0])
-        slow = gymnasium_step(identifier, 0.3 if quick else 1.0)
-        print(f"| {identifier} | {times[0]:.0f} | {times[1]:.0f} | {slow:.0f} | {slow / times[0]:.0f} |", flush=True)
+            times.append(nanoseconds(source, policy, thetas, seconds)[0])
+        slow = gymnasium_step(identifier, seconds)
+        cells = " | ".join(f"{value:.0f}" for value in (*times, slow, slow / times[0]))
+        print(f"| {identifier} | {cells} |", flush=True)
 
 
-def cart_pole(quick: bool) -> None:
+def cart_pole(seconds: float) -> None:
     source, policy = CompiledSource(rg.envs.compiled_twin("CartPole-v1"), threads=1), LinearSoftmax(4, 2)
     rng = np.random.default_rng(0)
     noise = 0.3 * rng.normal(size=(POLICIES, policy.dim))
@@ -93,15 +98,15 @@ def cart_pole(quick: bool) -> None:
     print("|---|---|---|---|---|---|")
     for kind, thetas in (("untrained", noise), ("trained", noise + balance)):
         for name, title in PEERS.items():
-            theirs = peer(name, thetas)
-            mine, length = nanoseconds(source, policy, thetas, 5 if quick else 20)
-            cells = "not installed | -" if theirs is None else f"{theirs:,.0f} | {theirs / mine:,.1f}"
+            turns = [(peer(name, thetas, seconds), *nanoseconds(source, policy, thetas, seconds)) for _ in range(TURNS)]
+            theirs, mine, length = (min(column) for column in zip(*turns, strict=True))
+            cells = f"{theirs:,.0f} | {theirs / mine:,.1f}" if theirs < float("inf") else "does not run here | -"
             print(f"| {kind} | {length:.0f} | {mine:.1f} | {title} | {cells} |", flush=True)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Time per step of compiled environments against their peers.")
     parser.add_argument("--quick", action="store_true", help="less time per row")
-    chosen = parser.parse_args().quick
+    chosen = 0.3 if parser.parse_args().quick else 2.0
     environments(chosen)
     cart_pole(chosen)

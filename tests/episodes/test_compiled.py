@@ -1,6 +1,6 @@
 """The compiled source: against a plain loop in Python, the same bits however it is cut, and its laws."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import gymnasium
 import numpy as np
@@ -37,6 +37,16 @@ class Modest(CompiledEnv):
     dense = False
 
 
+@uncached
+def observe_backwards(state, indices, values):
+    for k in range(4):
+        indices[k], values[k] = 3 - k, state[3 - k]
+    return 4
+
+
+BACKWARDS = replace(POLE, observe=observe_backwards, play=None)
+
+
 def observed(env, state):
     indices, values = np.zeros(env.n_features, dtype=np.int64), np.zeros(env.n_features)
     if env.dense:
@@ -70,10 +80,14 @@ def plain_episode(env, policy, theta, key, episode, discount, horizon):
         (MAZE, LinearSoftmax(64, 4)),
         (MAZE, Greedy(LinearSoftmax(64, 4))),
         (MAZE, MLP(64, 4, hidden=(6,))),
+        (MAZE, MLP(64, 4)),
         (compiled_twin("riskgrad/GuardedMaze-v0", {"observation": "position"}), MLP(2, 4, hidden=(5, 3))),
         (POLE, LinearSoftmax(4, 2)),
         (POLE, MLP(4, 2, hidden=(8, 8), activation="relu")),
         (POLE, Greedy(MLP(4, 2, hidden=(8, 8)))),
+        (POLE, MLP(4, 2, hidden=(47, 40), activation="relu")),
+        (BACKWARDS, MLP(4, 2)),
+        (BACKWARDS, LinearSoftmax(4, 2)),
         (POLE, Deterministic(4, 2)),
         (compiled_twin("MountainCar-v0"), LinearSoftmax(2, 3)),
         (compiled_twin("Acrobot-v1"), Deterministic(6, 3, hidden=(4,))),

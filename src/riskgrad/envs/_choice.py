@@ -7,7 +7,7 @@ largest logits, and passes over the number. Of two actions only the difference o
 last layer with one output for it.
 
 There are two ways through a network: all lanes at once, for observations that have all their entries and parameters
-that are few enough to be kept once per lane; and lane by lane for others, on the entries that there are.
+that are few enough to be kept once per lane; and otherwise one policy after the other, on the entries that there are.
 """
 
 import math
@@ -19,10 +19,10 @@ from riskgrad.compiled import helper, woven
 from riskgrad.elementary import exp, fma, rough_exp
 from riskgrad.envs import draws
 from riskgrad.envs.draws import Words
+from riskgrad.policy._layers import TOGETHER, Room, through
 from riskgrad.types import FloatArray, IntArray
 
-# for a plain 0 or 1 the functions that take it would be compiled once more
-ZERO, ONE = cast("int", np.int64(0)), cast("int", np.int64(1))
+ZERO = cast("int", np.int64(0))  # for a plain 0 the functions that take it would be compiled once more
 
 DOUBT = 1e-4  # above the error of u (1 + rough_exp(x)) near 1
 
@@ -112,40 +112,38 @@ def weigh_entries(
 
 
 @helper
-def think_alone(
-    theta: FloatArray,
+def think_in_turn(
+    thetas: FloatArray,
+    rows: IntArray,
     indices: IntArray,
     entries: FloatArray,
-    count: int,
+    counts: IntArray,
     units: FloatArray,
-    lane: int,
+    live: int,
     widths: IntArray,
-    bias: bool,
     relu: bool,
-    room: FloatArray,
+    room: Room,
 ) -> None:
-    """Run the network of one lane on the `count` entries that its observation has; logits go to units[0, :, lane].
+    """Write the logits units[0, :n_out] of larger networks, thetas[rows], for the entries that there are.
 
-    `room` [2, 1, width] holds two layers.
+    Neighbours that play the same policy go through its layers together.
     """
-    here, there, start = ZERO, ONE, ZERO
-    for i in range(len(widths) - 1):
-        n_in, n_out = widths[i], widths[i + 1]
-        for j in range(n_out):
-            room[there, 0, j] = theta[start + n_in * n_out + j] if bias else 0.0
-        for k in range(count if i == 0 else n_in):
-            entry = entries[k, lane] if i == 0 else room[here, 0, k]
-            first = start + (int(indices[k, lane]) if i == 0 else k) * n_out
-            for j in range(n_out):
-                room[there, 0, j] = fma(entry, float(theta[first + j]), room[there, 0, j])
-        if i < len(widths) - 2:
-            bend(room, there, ZERO, n_out, relu)
-        here, there, start = there, here, start + (n_in + (1 if bias else 0)) * n_out
-    if widths[-1] == 2:
-        units[0, 0, lane] = room[here, 0, 1] - room[here, 0, 0]
-        return
-    for a in range(widths[-1]):
-        units[0, a, lane] = room[here, 0, a]
+    first = 0
+    while first < live:
+        row, last = rows[first], first
+        while last < min(first + TOGETHER, live) and rows[last] == row:
+            for k in range(counts[last]):
+                room.indices[last - first, k] = indices[k, last]
+                room.values[last - first, k] = entries[k, last]
+            room.counts[last - first] = counts[last]
+            last += 1
+        through(thetas[row], room, last - first, widths, relu)
+        for lane in range(first, last):
+            for a in range(widths[-1]):
+                units[0, a, lane] = room.units[lane - first, a]
+            if widths[-1] == 2:
+                units[0, 0, lane] = units[0, 1, lane] - units[0, 0, lane]
+        first = last
 
 
 @woven

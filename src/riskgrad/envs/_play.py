@@ -24,13 +24,14 @@ from riskgrad.envs._choice import (
     draw_of_two,
     layer,
     take_largest,
-    think_alone,
     think_further,
+    think_in_turn,
     weigh_entries,
 )
 from riskgrad.envs._lanes import LANES, Lanes, column, cut, empty_lanes, last_over, move
 from riskgrad.envs._watch import watch
 from riskgrad.envs.draws import Words
+from riskgrad.policy._layers import empty_room
 from riskgrad.types import FloatArray, IntArray
 
 MOST_WEIGHTS = 512  # of a policy that is kept once per lane
@@ -153,7 +154,7 @@ def play_episodes(  # noqa: C901, PLR0912, PLR0915 - the loop of loops; what it 
     states, streams, choices, weights, units = lanes.states, lanes.streams, lanes.choices, lanes.weights, lanes.units
     indices, entries, slots, counts = lanes.indices, lanes.entries, lanes.entries[0], lanes.counts
     actions, over, totals, factors = lanes.actions, lanes.over, lanes.totals, lanes.factors
-    rows, room = lanes.rows, np.zeros((2, 1, widest))
+    rows, room = lanes.rows, empty_room(LANES, widths)
     live, following, kept = min(last - first, LANES), first, len(trace.actions) > 0
     ended, clock, due = live, 0, horizon
     while live > 0:
@@ -178,9 +179,7 @@ def play_episodes(  # noqa: C901, PLR0912, PLR0915 - the loop of loops; what it 
         elif len(widths) == 2:
             weigh_entries(thetas, rows, indices, slots, counts, units, live, n_features, n_actions, bias)
         else:
-            for lane in range(live):
-                theta = thetas[rows[lane]]
-                think_alone(theta, indices, slots, counts[lane], units, lane, widths, bias, relu, room)
+            think_in_turn(thetas, rows, indices, slots, counts, units, live, widths, relu, room)
         if greedy:
             take_largest(units, row, live, n_actions, choices, actions)
         elif n_actions == 2:

@@ -1,6 +1,6 @@
 """Sums of rows of weights in the registers of the processor, for 32 units at a time or for as few as one.
 
-    units[j] += values[0] * weights[indices[0], j] + values[1] * weights[indices[1], j] + ...
+    units[j] = bias[j] + values[0] * weights[indices[0], j] + values[1] * weights[indices[1], j] + ...
 
 Each unit is one sum, added up in the order of the entries and rounded after every product and every sum, so that it has
 the same bits on every machine and for every width. A compiled loop of Python's would read and write the units again for
@@ -23,14 +23,15 @@ cgutils: Any = numba.core.cgutils
 AT_ONCE = 4  # doubles in a vector; the compiler cuts them in two where registers are shorter
 SIZE = 8  # bytes of a double, which its address is a multiple of
 
-Adder = Callable[[FloatArray, int, int, IntArray, FloatArray, int, FloatArray, int], None]
+Writer = Callable[[FloatArray, int, int, int, IntArray, int, FloatArray, int, FloatArray, int, int], None]
 
 
-def _adder(width: int) -> Adder:
-    """Give the function that adds to `width` units: a multiple of 4, or less than that.
+def _writer(width: int) -> Writer:
+    """Give the function that writes `width` units: a multiple of 4, or less than that.
 
-    Its arguments: theta and where its weights [inputs, units] begin, the number of units, the inputs that are not zero,
-    their values and how many they are, the units, and the first of those that are added to.
+    Its arguments: theta and where its weights [inputs, units] begin, which its biases follow; the numbers of inputs and
+    of units; indices [.., w] and the row that names the inputs; values [n, w], how many are to be added, and the units
+    [n, w'], with the row of both; and the first of the units that are written.
     """
     lanes = min(width, AT_ONCE)
     vector = ir.VectorType(ir.DoubleType(), lanes)
@@ -39,20 +40,30 @@ def _adder(width: int) -> Adder:
         places = [builder.gep(pointer, [ir.Constant(ir.IntType(64), k)]) for k in range(0, width, lanes)]
         return [builder.bitcast(place, vector.as_pointer()) for place in places]
 
+    def row(context: Any, builder: Any, kind: Any, value: Any, index: Any) -> Any:
+        """Point to the beginning of a row of an array in two dimensions."""
+        array = context.make_array(kind)(context, builder, value)
+        return builder.gep(array.data, [builder.mul(index, cgutils.unpack_tuple(builder, array.shape)[1])])
+
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        _, first, stride, _, _, count, _, j = arguments
-        theta, indices, values, units = (
-            context.make_array(signature.args[k])(context, builder, arguments[k]).data for k in (0, 3, 4, 6)
-        )
-        weights, places = builder.gep(theta, [builder.add(first, j)]), parts(builder, builder.gep(units, [j]))
-        sums = [cgutils.alloca_once_value(builder, builder.load(place, align=SIZE)) for place in places]
+        theta, first, n_in, n_out, indices, named, values, count, units, b, j = arguments
+        kinds = signature.args
+        weights = builder.gep(context.make_array(kinds[0])(context, builder, theta).data, [builder.add(first, j)])
+        indices, values = row(context, builder, kinds[4], indices, named), row(context, builder, kinds[6], values, b)
+        places = parts(builder, builder.gep(row(context, builder, kinds[8], units, b), [j]))
+        nothing = ir.Constant(vector, [0.0] * lanes)
+        sums: list[Any] = []
+        for place in parts(builder, builder.gep(weights, [builder.mul(n_in, n_out)])):
+            # no negative zero, which adding the product of a zero would change
+            bias = builder.fadd(builder.load(place, align=SIZE), nothing)
+            sums.append(cgutils.alloca_once_value(builder, bias))
         with cgutils.for_range(builder, count) as loop:
             value = builder.load(builder.gep(values, [loop.index]))
             many = ir.Constant(vector, ir.Undefined)
             for k in range(lanes):
                 many = builder.insert_element(many, value, ir.Constant(ir.IntType(32), k))
-            row = builder.mul(builder.load(builder.gep(indices, [loop.index])), stride)
-            for total, place in zip(sums, parts(builder, builder.gep(weights, [row])), strict=True):
+            at = builder.mul(builder.load(builder.gep(indices, [loop.index])), n_out)
+            for total, place in zip(sums, parts(builder, builder.gep(weights, [at])), strict=True):
                 product = builder.fmul(many, builder.load(place, align=SIZE))
                 builder.store(builder.fadd(builder.load(total), product), total)
         for total, place in zip(sums, places, strict=True):
@@ -60,13 +71,24 @@ def _adder(width: int) -> Adder:
         return context.get_dummy_value()
 
     def typed(
-        typing: Any, theta: Any, first: Any, stride: Any, indices: Any, values: Any, count: Any, units: Any, j: Any
+        typing: Any,
+        theta: Any,
+        first: Any,
+        n_in: Any,
+        n_out: Any,
+        indices: Any,
+        named: Any,
+        values: Any,
+        count: Any,
+        units: Any,
+        b: Any,
+        j: Any,
     ) -> Any:
-        del typing, first, stride, count, j
+        del typing, first, n_in, n_out, named, count, b, j
         whole = types.int64
-        return types.none(theta, whole, whole, indices, values, whole, units, whole), generate
+        return types.none(theta, whole, whole, whole, indices, whole, values, whole, units, whole, whole), generate
 
-    return cast("Adder", intrinsic(typed))
+    return cast("Writer", intrinsic(typed))
 
 
-add_32, add_8, add_4, add_2, add_1 = (_adder(width) for width in (32, 8, 4, 2, 1))
+write_32, write_8, write_4, write_2, write_1 = (_writer(width) for width in (32, 8, 4, 2, 1))

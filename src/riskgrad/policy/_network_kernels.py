@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from riskgrad.compiled import helper, kernel
+from riskgrad.compiled import helper, kernel, woven
 from riskgrad.elementary import exp
 from riskgrad.policy._layers import TOGETHER, bend, empty_room, gather, through, write_layer
 from riskgrad.types import FloatArray, IntArray
@@ -42,7 +42,9 @@ def forward(
             row, last = rows[order[first]], first + 1
             while last < min(first + TOGETHER, end - begin) and rows[order[last]] == row:
                 last += 1
-            through(thetas[row], inputs, order[first:last], sizes, relu, room)
+            for b in range(first, last):
+                gather(room, b - first, inputs, order[b], sizes[0])
+            through(thetas[row], room, last - first, sizes, relu)
             for b in range(first, last):
                 outputs[order[b]] = room.units[b - first, : sizes[-1]]
             first = last
@@ -75,11 +77,13 @@ def forward_all(
     begin: int, end: int, thetas: FloatArray, inputs: FloatArray, sizes: IntArray, relu: bool, outputs: FloatArray
 ) -> None:
     """Write the outputs [P, B, n] of the observations begin:end, each through all networks thetas [P, d]."""
-    room, every = empty_room(end - begin, sizes), np.arange(begin, end)
+    room = empty_room(end - begin, sizes)
     for p in range(len(thetas)):
         for first in range(begin, end, TOGETHER):
             last = min(first + TOGETHER, end)
-            through(thetas[p], inputs, every[first - begin : last - begin], sizes, relu, room)
+            for b in range(first, last):
+                gather(room, b - first, inputs, b, sizes[0])
+            through(thetas[p], room, last - first, sizes, relu)
             outputs[p, first:last] = room.units[: last - first, : sizes[-1]]
 
 
@@ -141,6 +145,24 @@ def choose(
             actions[b, c] = _passed(outputs[b], parts[c], parts[c + 1], uniforms[b, c])
 
 
+@woven
+def _pull_down(weights: FloatArray, slope: FloatArray, below: FloatArray) -> None:
+    """Write the sums over units j of weights[i, j] slope[j], four inputs i at a time: a sum waits for its last step."""
+    n_in, n_out = weights.shape
+    for i in range(0, n_in - 3, 4):
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0
+        for j in range(n_out):
+            a += weights[i, j] * slope[j]
+            b += weights[i + 1, j] * slope[j]
+            c += weights[i + 2, j] * slope[j]
+            d += weights[i + 3, j] * slope[j]
+        below[i], below[i + 1], below[i + 2], below[i + 3] = a, b, c, d
+    for i in range(n_in - n_in % 4, n_in):
+        below[i] = 0.0
+        for j in range(n_out):
+            below[i] += weights[i, j] * slope[j]
+
+
 @kernel
 def pullback(
     theta: FloatArray, inputs: FloatArray, sizes: IntArray, relu: bool, cotangents: FloatArray, gradient: FloatArray
@@ -155,24 +177,26 @@ def pullback(
         start = 0
         for layer in range(last):
             n_in, n_out = sizes[layer], sizes[layer + 1]
-            gather(room, 0, units[layer], n_in)
-            write_layer(theta, start, room, 1, n_in, n_out)
-            bend(room.units[0], n_out, relu)
-            units[layer + 1, :n_out] = room.units[0, :n_out]
+            gather(room, 0, units, layer, n_in)
+            write_layer(theta, start, room, 1, n_in, n_out, every=False)
+            bend(room.units, 0, n_out, relu, units, layer + 1)
             start += (n_in + 1) * n_out
         slope[: sizes[last + 1]] = cotangents[b]
         for layer in range(last, -1, -1):
             n_in, n_out = sizes[layer], sizes[layer + 1]
+            end = start + n_in * n_out
+            change, biases = gradient[start:end].reshape(n_in, n_out), gradient[end : end + n_out]
             for j in range(n_out):
-                gradient[start + n_in * n_out + j] += slope[j]
+                biases[j] += slope[j]
             for i in range(n_in):
-                x, first, total = units[layer, i], start + i * n_out, 0.0
+                x = units[layer, i]
                 for j in range(n_out):
-                    gradient[first + j] += x * slope[j]
-                if layer > 0:
-                    for j in range(n_out):
-                        total += theta[first + j] * slope[j]
-                    below[i] = (total if x > 0.0 else 0.0) if relu else total * (1.0 - x * x)
+                    change[i, j] += x * slope[j]
+            if layer > 0:
+                _pull_down(theta[start:end].reshape(n_in, n_out), slope, below)
+                for i in range(n_in):
+                    x = units[layer, i]
+                    below[i] = (below[i] if x > 0.0 else 0.0) if relu else below[i] * (1.0 - x * x)
             slope, below = below, slope
             if layer > 0:
                 start -= (sizes[layer - 1] + 1) * n_in
