@@ -1,5 +1,7 @@
 """Compiled environments against their Gymnasium twins, step by step from the same states and actions."""
 
+from dataclasses import replace
+
 import gymnasium
 import numpy as np
 import pytest
@@ -87,6 +89,13 @@ def test_acrobot_reaches_its_height_alike():
         steps += 1
     assert over
     assert reward == 0.0
+
+
+def test_an_id_that_was_registered_anew_has_no_twin(monkeypatch):
+    spec = gymnasium.spec("CartPole-v1")
+    for changed in (replace(spec, entry_point="elsewhere:Pole"), replace(spec, max_episode_steps=50)):
+        monkeypatch.setitem(gymnasium.registry, "CartPole-v1", changed)
+        assert compiled_twin("CartPole-v1") is None
 
 
 @pytest.mark.parametrize("identifier", TWINS)

@@ -39,6 +39,14 @@ def test_frames_are_of_the_first_episode(env, tmp_path):
         assert (film.size, film.n_frames) == ((6, 4), length + 1)
 
 
+def test_a_horizon_beyond_the_time_limit_counts_in_the_film_too():
+    source = GymnasiumSource(gymnasium.wrappers.TimeLimit(Shown(render_mode="rgb_array"), 2), horizon=50)
+    stream = Stream(6, Purpose.EVALUATION)
+    length = source.returns(POLICY, np.zeros((1, 6)), 1, stream).lengths[0, 0]
+    assert length > 2
+    assert len(frames(source, POLICY, np.zeros(6), stream)) == length + 1
+
+
 def test_refuses_in_one_line(tmp_path):
     with pytest.raises(InputError, match="env must be an environment that can be built"):
         frames(GymnasiumSource(Countdown, horizon=5), POLICY, np.zeros(6), STREAM)

@@ -152,6 +152,14 @@ def test_the_time_limit_is_ours():
         GymnasiumSource(Countdown)
 
 
+def test_a_factory_that_wraps_one_environment_has_one_lane():
+    one, policy = Countdown(), MLP(2, 2, ())
+    thetas = np.zeros((1, 6))
+    expected = GymnasiumSource(Countdown, horizon=20).returns(policy, thetas, 9, STREAM)
+    for wrap in (lambda: one, lambda: gymnasium.wrappers.TimeLimit(one, 20), lambda: gymnasium.Wrapper(one)):
+        same(GymnasiumSource(wrap, horizon=20).returns(policy, thetas, 9, STREAM), expected)
+
+
 def test_recorded_visits_are_those_of_the_episodes():
     policy = MLP(2, 2, (4,))
     theta = np.random.default_rng(1).normal(size=policy.dim)
@@ -230,6 +238,15 @@ def test_vector_form_that_shows_what_is_not_finite(monkeypatch):
     source = GymnasiumSource("RiskgradTest/Countdown-v0")
     with pytest.raises(EpisodeError, match=r"\(vector\) failed at step 2 of .*: an observation is not finite"):
         source.returns(MLP(2, 2, ()), np.zeros((2, 6)), 20, STREAM)
+
+
+def test_vector_form_with_rows_of_another_length(monkeypatch):
+    register()
+    seen = CountdownVector._seen
+    monkeypatch.setattr(CountdownVector, "_seen", lambda self: seen(self)[:, :1])
+    source = GymnasiumSource("RiskgradTest/Countdown-v0")
+    with pytest.raises(EpisodeError, match=r"\(vector\) failed at step 0 of .* its space has shape \(20, 2\)"):
+        source.returns(MLP(2, 2, ()), np.zeros((1, 6)), 20, STREAM)
 
 
 def test_vector_blocks_do_not_favour_lanes(monkeypatch):

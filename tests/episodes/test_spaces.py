@@ -252,6 +252,27 @@ def test_a_state_that_is_none_is_caught(state):
         source.returns(TabularGibbs(4, 2), np.zeros((3, 8)), 1, STREAM)
 
 
+PARTS = spaces.Dict({"a": PLAIN, "b": spaces.Tuple((spaces.Discrete(3, start=2), spaces.MultiDiscrete([2, 2])))})
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"a": [0.5], "b": (2, [0, 0])}, r"of shape \(1,\), its space has shape \(2,\)"),
+        ({"a": 0.5, "b": (2, [0, 0])}, r"of shape \(\), its space has shape \(2,\)"),
+        ({"a": [0.5, 0.5], "b": (0, [0, 0])}, "the observation 0 is not among the 3 states from 2"),
+        ({"a": [0.5, 0.5], "b": (2, [0, 2])}, "the observation 2.0 is not among the 2 states from 0"),
+        ({"a": [0.5, 0.5], "b": (2,)}, "has 1 parts, its space has 2"),
+        ({"a": [0.5, 0.5]}, r"has the keys \['a'\], its space has \['a', 'b'\]"),
+    ],
+)
+def test_every_part_of_an_observation_is_checked(given, reason):
+    source = GymnasiumSource(Spaced(PARTS, TWO, given), horizon=3)
+    with pytest.raises(EpisodeError, match=rf"at step 0 of .*{reason}") as caught:
+        source.returns(MLP(9, 2, ()), np.zeros((1, 20)), 1, STREAM)
+    assert "\n" not in str(caught.value)
+
+
 def test_large_observations_are_finite():
     env = Spaced(spaces.Box(-np.inf, np.inf, (2,), np.float64), TWO, np.array([1e308, 1.7e308]))
     played = GymnasiumSource(env, horizon=10).returns(MLP(2, 2, ()), np.zeros((1, 6)), 1, STREAM)

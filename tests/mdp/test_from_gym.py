@@ -1,9 +1,13 @@
 import gymnasium
 import numpy as np
 import pytest
+from gymnasium.envs.toy_text import FrozenLakeEnv
 
+from riskgrad.episodes import GymnasiumSource, resolve_source
 from riskgrad.errors import InputError
 from riskgrad.mdp import from_gymnasium
+from riskgrad.policy import TabularGibbs
+from riskgrad.random import Purpose, Stream
 
 
 def test_the_two_names_of_the_large_lake_have_two_horizons():
@@ -43,10 +47,28 @@ def test_taxi_starts_at_random_and_ends_on_delivery(rain):
     assert (len(model.rewards) > 496 * 6) == rain
 
 
+class Tiring(FrozenLakeEnv):
+    """A lake on which every step costs something, of which its table knows nothing."""
+
+    def step(self, a):
+        seen, reward, *rest = super().step(a)
+        return seen, float(reward) - 1.0, *rest
+
+
+def test_a_class_with_steps_of_its_own_is_played():
+    source = resolve_source(Tiring, horizon=9)
+    assert isinstance(source, GymnasiumSource)
+    played = source.returns(TabularGibbs(16, 4), np.zeros((1, 64)), 20, Stream(0, Purpose.EXAMPLE))
+    assert np.all(played.values <= 1.0 - played.lengths)
+
+
 def test_an_environment_keeps_its_own_limit():
     env = gymnasium.make("FrozenLake-v1", map_name="4x4", max_episode_steps=13)
     assert from_gymnasium(env, discount=0.9).horizon == 13
     bare = gymnasium.make("CliffWalking-v1").unwrapped
+    limited = gymnasium.wrappers.TimeLimit
+    assert from_gymnasium(limited(bare, 7)).horizon == 7
+    assert from_gymnasium(limited(gymnasium.make("FrozenLake-v1"), 500)).horizon == 100
     assert from_gymnasium(bare, horizon=5).horizon == 5
 
 
@@ -61,6 +83,7 @@ def test_an_environment_keeps_its_own_limit():
         (lambda: from_gymnasium("FrozenLake-v1", cold=True), "unexpected keyword argument 'cold'"),
         (lambda: from_gymnasium(gymnasium.make("FrozenLake-v1"), is_slippery=True), "options must come with an id"),
         (lambda: from_gymnasium("Taxi-v4", fickle_passenger=True), "fickle_passenger must be False"),
+        (lambda: from_gymnasium(Tiring(), horizon=9), "env must step and reset as its table of outcomes says"),
         (
             lambda: from_gymnasium(gymnasium.wrappers.TransformReward(gymnasium.make("FrozenLake-v1"), float)),
             "got 'TransformReward'; pass FrozenLake-v1 without it",

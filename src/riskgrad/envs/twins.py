@@ -4,12 +4,15 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import gymnasium
+
 from riskgrad.envs.acrobot import compiled_acrobot
 from riskgrad.envs.base import CompiledEnv
 from riskgrad.envs.cart_pole import compiled_cart_pole
 from riskgrad.envs.maze import compiled_maze
 from riskgrad.envs.mountain_car import compiled_mountain_car
 
+OWN = ("gymnasium.envs.classic_control.", "riskgrad.envs.")  # where the environments with a twin are
 TWINS: Mapping[str, Callable[..., CompiledEnv]] = {
     "Acrobot-v1": compiled_acrobot,
     "CartPole-v1": compiled_cart_pole,
@@ -21,6 +24,8 @@ TWINS: Mapping[str, Callable[..., CompiledEnv]] = {
 def compiled_twin(identifier: str, options: Mapping[str, Any] | None = None) -> CompiledEnv | None:
     """Give the compiled twin of a Gymnasium id, or None where there is none that knows the options.
 
+    An id that was registered anew, for another environment, has none either.
+
     Args:
         identifier: the id, such as "CartPole-v1".
         options: options for `gymnasium.make`.
@@ -28,4 +33,6 @@ def compiled_twin(identifier: str, options: Mapping[str, Any] | None = None) -> 
     twin, given = TWINS.get(identifier), dict(options or {})
     if twin is None or not set(given) <= set(inspect.signature(twin).parameters):
         return None
-    return twin(**given)
+    made, spec = twin(**given), gymnasium.spec(identifier)
+    same = str(spec.entry_point).startswith(OWN) and spec.max_episode_steps == made.horizon
+    return made if same and not spec.additional_wrappers else None

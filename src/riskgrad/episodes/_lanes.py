@@ -119,7 +119,7 @@ class _Turn:
         rewards: list[Any] = []
         over: list[int] = []
         try:
-            for step, action in zip(self.steps, actions, strict=False):
+            for step, action in zip(self.steps, actions, strict=True):
                 seen, reward, terminated, truncated, _ = step(action)
                 if terminated or truncated:
                     over.append(len(found))

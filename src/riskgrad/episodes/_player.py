@@ -8,10 +8,11 @@ from typing import Any, Final
 
 from gymnasium.vector import VectorEnv
 
+from riskgrad._wrappers import bare, time_limit
 from riskgrad.episodes._block import Block, Played
 from riskgrad.episodes._lanes import Lanes
 from riskgrad.episodes._vector import VectorLanes
-from riskgrad.episodes.environments import Env, Recipe, bare, name_of, time_limit
+from riskgrad.episodes.environments import Env, Recipe, name_of
 from riskgrad.episodes.spaces import action_writer, batch_reader, observation_reader
 from riskgrad.errors import InputError
 
@@ -89,8 +90,8 @@ class Player:
         begin = time.perf_counter()
         while len(self._envs) < lanes and not self._full:
             env = self._rules.recipe.make()
-            # a factory may hand out the same environment every time
-            self._full = any(env is other for other in self._envs)
+            # a factory may hand out the same environment every time, maybe wrapped anew
+            self._full = any(env.unwrapped is other.unwrapped for other in self._envs)
             if not self._full:
                 self._envs.append(env)
             self._full = self._full or time.perf_counter() - begin > MAKING

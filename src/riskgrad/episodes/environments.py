@@ -14,7 +14,6 @@ from typing import Any
 import gymnasium
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import VectorEnv
-from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 
 from riskgrad.errors import InputError
 
@@ -103,26 +102,6 @@ def name_of(env: Env) -> str:
     return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
 
 
-def bare(env: Env) -> Env:
-    """Take off the wrappers of `gymnasium.make`, from the outside until something else is met."""
-    layer: Any = env
-    while _is_of_make(layer):
-        layer = layer.env
-    return layer
-
-
-def time_limit(env: Env) -> int | None:
-    """Give the shortest time limit among the wrappers of an environment, or that of its specification."""
-    limits: list[int] = []
-    layer: Any = env
-    while layer is not env.unwrapped:
-        limits += [int(layer._max_episode_steps)] if _limits(layer) else []  # noqa: SLF001 - has no public name
-        layer = layer.env
-    if limits:
-        return min(limits)
-    return env.spec.max_episode_steps if env.spec is not None else None
-
-
 def _specification(name: str) -> EnvSpec:
     """Look up an id; one of the form "module:id" imports the module first, which is to register it."""
     module, _, inner = name.rpartition(":")
@@ -133,11 +112,3 @@ def _specification(name: str) -> EnvSpec:
 
 def _is_env(made: object) -> bool:
     return isinstance(made, gymnasium.Env)
-
-
-def _is_of_make(layer: object) -> bool:
-    return isinstance(layer, TimeLimit | OrderEnforcing | PassiveEnvChecker)
-
-
-def _limits(layer: object) -> bool:
-    return isinstance(layer, TimeLimit)

@@ -13,6 +13,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskgrad._wrappers import bare
 from riskgrad.episodes.base import checked_episodes
 from riskgrad.episodes.gymnasium import GymnasiumSource
 from riskgrad.episodes.resolve import Environment, resolve_source
@@ -110,7 +111,7 @@ def _watched(source: GymnasiumSource, policy: Policy, theta: ArrayLike, stream: 
     vector = checked_theta(theta, policy.dim)
     env = source.make_rendering()
     _refuse_blind(env, source.name)
-    camera = _Camera(env)
+    camera = _Camera(bare(env))  # the horizon of the source counts, as it does where nothing is filmed
     with GymnasiumSource(camera, source.horizon, source.discount, greedy=source.greedy) as single:
         single.returns(policy, vector[np.newaxis], checked_episodes(episodes), stream)
     return camera

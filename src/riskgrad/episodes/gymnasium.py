@@ -28,6 +28,7 @@ from riskgrad.backend import Serial
 from riskgrad.compiled import plain
 from riskgrad.episodes._block import Block, Played
 from riskgrad.episodes._cut import Cut, cut_for_vectors, cut_for_workers
+from riskgrad.episodes._fit import check_fit
 from riskgrad.episodes._player import Player, Rules
 from riskgrad.episodes._work import Work
 from riskgrad.episodes.base import checked_episodes, checked_pairs
@@ -235,7 +236,7 @@ class GymnasiumSource:
         shift: FloatArray | None,
         keep: bool,
     ) -> Cut:
-        self._player.writer.check(policy)
+        check_fit(policy, self._player.reader, self._player.writer)
         acting = Greedy(policy) if self.greedy and not isinstance(policy, Greedy) else policy
         rows = plain(thetas, np.float64)
         if self._player.native:

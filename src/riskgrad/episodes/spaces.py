@@ -19,11 +19,10 @@ from typing import Any, Literal
 
 import numpy as np
 from gymnasium import Space, spaces
-from gymnasium.spaces.utils import flatdim, flatten
+from gymnasium.spaces.utils import flatdim
 from numpy.typing import NDArray
 
 from riskgrad.errors import InputError
-from riskgrad.policy import Policy
 from riskgrad.types import FloatArray
 
 
@@ -62,15 +61,17 @@ def observation_reader(space: Space[Any]) -> ObservationReader:
         shape = space.shape or ()
         together = partial(_rows, {size}) if len(shape) == 1 else partial(_raveled_rows, shape)
         return ObservationReader(None, size, lambda found: _raveled(found, shape), together)
-    return ObservationReader(None, size, lambda found: flatten(space, found), lambda _, __: False)
+    return ObservationReader(None, size, lambda found: _flattened(space, found), lambda _, __: False)
 
 
 def batch_reader(space: Space[Any]) -> Callable[[Any], NDArray[Any]] | None:
     """Give how a batch of observations [B, ...] is read at once; None for spaces that are read one by one."""
     if isinstance(space, spaces.Discrete):
-        return lambda found: np.asarray(found, dtype=np.int64) - int(space.start)
+        n, start = int(space.n), int(space.start)
+        return lambda found: _batch_of_states(found, n, start)
     if isinstance(space, spaces.Box | spaces.MultiBinary):
-        return lambda found: np.asarray(found, dtype=np.float64).reshape(len(found), -1)
+        shape = space.shape or ()
+        return lambda found: _raveled(found, (len(found), *shape)).reshape(len(found), -1)
     return None
 
 
@@ -96,21 +97,6 @@ class ActionWriter:
         """Give actions for single environments: Python integers for a choice, arrays otherwise."""
         written = self.write(actions)
         return written.tolist() if self.kind == "choice" else list(written)
-
-    def check(self, policy: Policy) -> None:
-        """Refuse a policy that chooses among other actions."""
-        bounds = getattr(getattr(policy, "policy", policy), "bounds", None)
-        n_actions = getattr(getattr(policy, "policy", policy), "n_actions", None)
-        if self.kind == "numbers":
-            size = getattr(bounds, "size", len(self.low) if n_actions is None else None)
-            if size != len(self.low):
-                raise InputError("policy", f"have actions of {len(self.low)} numbers", policy, "see rg.policy.Gaussian")
-            return
-        wanted = self.sizes[0] if self.kind == "choice" else self.sizes
-        if n_actions is not None and n_actions != wanted:
-            raise InputError("policy", f"have the environment's actions, {wanted}", policy)
-        if n_actions is None and hasattr(bounds, "size"):
-            raise InputError("policy", "have discrete actions", policy, "see rg.policy.MLP")
 
 
 def action_writer(space: Space[Any]) -> ActionWriter:
@@ -189,11 +175,40 @@ def _states(found: list[Any], n: int, start: int, to: NDArray[Any]) -> bool:
     return bool(to.view(np.uint64).max() < n)
 
 
+def _batch_of_states(found: Any, n: int, start: int) -> NDArray[Any]:
+    states = np.empty(len(found), dtype=np.int64)
+    if not _states(found, n, start, states):
+        raise ValueError(f"an observation is not among the {n} states from {start}")
+    return states
+
+
 def _raveled(found: Any, shape: tuple[int, ...]) -> FloatArray:
     array = np.asarray(found)
     if array.shape != shape or array.dtype.kind not in "iufb":
         raise ValueError(f"the observation is {array.dtype} of shape {array.shape}, its space has shape {shape}")
     return array.astype(np.float64).ravel()
+
+
+def _flattened(space: Space[Any], found: Any) -> FloatArray:
+    """Give an observation as one vector, in the order of Gymnasium's own; every part has to be of its space."""
+    inner: Any = space
+    if isinstance(space, spaces.Discrete):
+        n, start = int(space.n), int(space.start)
+        return np.eye(1, n, _state(found, n, start))[0]
+    if isinstance(space, spaces.MultiDiscrete):
+        sizes: list[int] = np.ravel(inner.nvec).tolist()
+        starts: list[int] = np.ravel(inner.start).tolist()
+        parts = zip(_raveled(found, space.shape).tolist(), sizes, starts, strict=True)
+        return np.concatenate([np.eye(1, n, _state(value, n, start))[0] for value, n, start in parts])
+    if isinstance(space, spaces.Dict):
+        if set(found) != set(inner.spaces):
+            raise ValueError(f"the observation has the keys {sorted(found)}, its space has {sorted(inner.spaces)}")
+        return np.concatenate([_flattened(part, found[key]) for key, part in inner.spaces.items()])
+    if isinstance(space, spaces.Tuple):
+        if len(found) != len(inner.spaces):
+            raise ValueError(f"the observation has {len(found)} parts, its space has {len(inner.spaces)}")
+        return np.concatenate([_flattened(part, each) for part, each in zip(inner.spaces, found, strict=True)])
+    return _raveled(found, space.shape or ())
 
 
 def _rows(lengths: set[int], found: list[Any], to: NDArray[Any]) -> bool:

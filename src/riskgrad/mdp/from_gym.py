@@ -1,13 +1,14 @@
 """Read a finite model from a Gymnasium environment that has a table of outcomes.
 
 FrozenLake, CliffWalking and Taxi hold their dynamics in `unwrapped.P` and their first state in
-`unwrapped.initial_state_distrib`. The step limit is not in the table but in how the environment was registered, and
-it is part of what the return is: `gymnasium.make("FrozenLake-v1", map_name="8x8")` stops after 100 steps,
-"FrozenLake8x8-v1" after 200, on the same map. So by default the horizon is that of the environment as it was made,
-and where there is none (CliffWalking) it has to be given.
+`unwrapped.initial_state_distrib`. The step limit is not in the table but in how the environment was made, and it is
+part of what the return is: `gymnasium.make("FrozenLake-v1", map_name="8x8")` stops after 100 steps, "FrozenLake8x8-v1"
+after 200, on the same map. So by default the horizon is that of the environment as it was made, and where there is none
+(CliffWalking) it has to be given.
 
 A wrapper may change rewards or observations behind the table's back, and so may an option of the environment (Taxi's
-fickle passenger); both are refused, since a model that differs from its environment would be wrong without a word.
+fickle passenger), or a class that is derived from it and has a `step` or `reset` of its own. All are refused, since a
+model that differs from its environment would be wrong without a word.
 """
 
 from typing import Any
@@ -15,10 +16,12 @@ from typing import Any
 import gymnasium
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, RecordEpisodeStatistics, TimeLimit
 
+from riskgrad._wrappers import time_limit
 from riskgrad.errors import InputError
 from riskgrad.mdp.model import FiniteMDP
 
-# wrappers that leave observations, rewards and dynamics as they are; the limit of TimeLimit is read from the spec
+TOY_TEXT = "gymnasium.envs.toy_text."  # whose tables tell all
+# wrappers that leave observations, rewards and dynamics as they are; the limit of TimeLimit is the model's horizon
 HARMLESS = (OrderEnforcing, PassiveEnvChecker, RecordEpisodeStatistics, TimeLimit)
 
 
@@ -72,8 +75,7 @@ def _read(env: "gymnasium.Env[Any, Any]", horizon: int | None, discount: float) 
             "FrozenLake, CliffWalking and Taxi have one; others can only be sampled",
         )
     _refuse_what_the_table_lacks(env, name)
-    limit = env.spec.max_episode_steps if env.spec is not None else None
-    steps = limit if horizon is None else horizon
+    steps = time_limit(env) if horizon is None else horizon
     if steps is None:
         raise InputError("horizon", f"be given, since {name} has no step limit of its own", horizon)
     return FiniteMDP.from_outcomes(base.P, base.initial_state_distrib, horizon=steps, discount=discount)
@@ -90,5 +92,12 @@ def _refuse_what_the_table_lacks(env: "gymnasium.Env[Any, Any]", name: str) -> N
                 f"pass {name} without it",
             )
         layer: gymnasium.Env[Any, Any] = getattr(layer, "env")  # noqa: B009 - wrappers are only partly typed
+    kind: Any = type(base)
+    plays = (kind.step.__module__, kind.reset.__module__)
+    derived = any(each.__module__.startswith(TOY_TEXT) for each in kind.__mro__)
+    if derived and not all(module.startswith(TOY_TEXT) for module in plays):
+        raise InputError(
+            "env", "step and reset as its table of outcomes says", kind.__name__, f"pass {name} to be played"
+        )
     if getattr(base, "fickle_passenger", False):
         raise InputError("fickle_passenger", "be False, since the table of outcomes leaves it out", True)

@@ -51,6 +51,7 @@ class Deterministic(WithoutDensity):
         outputs = n_actions if self.bounds is None else self.bounds.size
         if outputs is None or isinstance(outputs, bool) or outputs < 1:
             raise InputError("n_actions", "be an integer of at least 1", n_actions)
+        self.n_actions = outputs if self.bounds is None else None
         self.network = Network(inputs, checked_hidden(hidden), outputs, activation)
 
     @property
