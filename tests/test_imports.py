@@ -16,6 +16,7 @@ ORDER = [
     "errors",
     "types",
     "random",
+    "_making",
     "compiled",
     "elementary",
     "distortion",

@@ -27,14 +27,14 @@ from riskgrad.compiled import cores
 from riskgrad.episodes._named_policy import NAMES, named_policy
 from riskgrad.episodes.base import Source
 from riskgrad.episodes.gymnasium import GymnasiumSource
-from riskgrad.episodes.resolve import Environment, resolve_source
+from riskgrad.episodes.resolve import Environment, closing, resolve_source
 from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.policy import Policy
 from riskgrad.policy.base import WithoutDensity
 from riskgrad.policy.normalise import bare
 from riskgrad.risk import RiskMeasure, parse
 from riskgrad.run import Run
-from riskgrad.run.recipes import describe, written
+from riskgrad.run.recipes import describe, kept_options, written
 
 ALGORITHMS: Final[Mapping[str, Callable[..., Run]]] = {"onp_sf": onp_sf, "offp_sf": offp_sf, "score": score_ascent}
 
@@ -123,14 +123,14 @@ def train(
             "env_text": None if isinstance(env, str) else describe(env),
             "horizon": horizon,
             "discount": discount,
-            "env_options": None if env_options is None else dict(env_options),
+            **kept_options(env_options),
             "policy_name": policy if isinstance(policy, str) else _name_of(trained, source),
             "schedule": schedule,
             "own_start": None if theta is None else True,
             **keeping.get("about", {}),
         }
         run = ALGORITHMS[name](source, trained, measure, seed=seed, theta=theta, **options, **keeping)
-        return replace(run, given_risk=measure)
+        return replace(run, given_risk=measure, given_options=env_options)
 
 
 @contextlib.contextmanager
@@ -148,7 +148,8 @@ def _played(
         source = resolve_source(env, horizon, discount, env_options=env_options, threads=threads, backend=backend)
         if processes is not None:
             _refuse_processes(source, backend, processes)
-        yield source
+        with closing(source, env):
+            yield source
 
 
 def _refuse_processes(source: Source, backend: object, processes: int) -> None:

@@ -140,7 +140,7 @@ def test_environments_that_take_long_to_make_are_fewer_and_change_no_number(monk
     ("oddity", "reason"),
     [
         ("raises", "at step 2 of .* RuntimeError: the simulator fell over"),
-        ("nan", "a reward is not finite"),
+        ("nan", "the reward is not finite"),
         ("nan at first", "at step 0 of .* the observation is not finite"),
         ("nan seen", "at step 1 of .* the observation is not finite"),
         ("text", "at step 0 of .* TypeError: a number was expected"),

@@ -66,6 +66,63 @@ def test_starts_from_the_module_and_leaves_it_alone():
     np.testing.assert_array_equal(again.probabilities(theta, SEEN), policy.probabilities(theta, SEEN))
 
 
+class Counting(torch.nn.Linear):
+    """Divides by how often it was called, which it keeps in a buffer."""
+
+    def __init__(self):
+        super().__init__(3, 2)
+        self.register_buffer("calls", torch.zeros(1))
+
+    def forward(self, seen):
+        self.calls += 1
+        return super().forward(seen) / self.calls
+
+
+def test_buffers_stay():
+    policy = TorchModule(Counting(), 3)
+    theta = policy.initial_theta(np.random.default_rng(0))
+    np.testing.assert_array_equal(policy.probabilities(theta, SEEN), policy.probabilities(theta, SEEN))
+    actions, ones = np.zeros(6, dtype=np.int64), np.ones(6)
+    np.testing.assert_array_equal(
+        policy.score_sum(theta, SEEN, actions, ones), policy.score_sum(theta, SEEN, actions, ones)
+    )
+
+
+class Single(torch.nn.Linear):
+    def forward(self, seen):
+        return super().forward(seen.float())
+
+
+class Chancy(torch.nn.Linear):
+    def forward(self, seen):
+        return torch.nn.functional.dropout(super().forward(seen))
+
+
+class Pair(torch.nn.Linear):
+    def forward(self, seen):
+        return super().forward(seen), seen
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: TorchModule(network(2), 4), r"module must map \[B, 4\] to \[B, outputs\], got RuntimeError"),
+        (lambda: TorchModule(Single(3, 2), 3), "it is called in double precision"),
+        (lambda: TorchModule(Chancy(3, 2), 3), "must draw no random numbers"),
+        (lambda: TorchModule(Pair(3, 2), 3), r"module must map \[B, k\] to one tensor, got 'tuple'"),
+        (lambda: TorchModule(network(2), 3, low=[0.0, 0.0]), "low and high must be given together"),
+        (
+            lambda: TorchModule(network(1), 3, low=[0.0], high=[1.0], initial_std=-1.0),
+            "initial_std must be positive and finite, got -1.0",
+        ),
+    ],
+)
+def test_refuses_a_module_that_cannot_act(make, message):
+    with pytest.raises(InputError, match=message) as caught:
+        make()
+    assert "\n" not in str(caught.value)
+
+
 def test_refuses_in_one_line():
     with pytest.raises(InputError, match="module must map"):
         TorchModule(torch.nn.Flatten(0), 3)

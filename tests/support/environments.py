@@ -47,6 +47,17 @@ class Fragile(Countdown):
         return super().step(action)
 
 
+class Marked(Countdown):
+    """A countdown that leaves a file where it is closed."""
+
+    def __init__(self, folder: str) -> None:
+        super().__init__()
+        self.folder = Path(folder)
+
+    def close(self):
+        (self.folder / f"{id(self)}").touch()
+
+
 class Scaled(gymnasium.Env):
     """Shows a large and a small number in each of six steps, and pays for telling the sign of the small one."""
 

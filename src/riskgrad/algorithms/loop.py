@@ -29,6 +29,7 @@ from riskgrad.policy import Policy
 from riskgrad.random import Purpose, Stream
 from riskgrad.run import Run
 from riskgrad.run.callbacks import Callback, tell
+from riskgrad.run.recipes import describe, plain_number
 from riskgrad.run.record import Line, plain
 from riskgrad.run.result import from_facts
 from riskgrad.run.signals import StopRequest
@@ -177,9 +178,17 @@ def digest(theta: FloatArray) -> str:
 def _json(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Give the settings as they are read back from a file."""
     try:
-        return json.loads(json.dumps(dict(settings), allow_nan=False))
+        return json.loads(json.dumps(dict(settings), allow_nan=False, default=_number))
     except (TypeError, ValueError) as error:
         raise InputError("about", "hold what JSON can hold", str(error)) from error
+
+
+def _number(value: object) -> Any:
+    """Give the plain number that a numpy scalar is."""
+    found = plain_number(value)
+    if found is value:
+        raise TypeError(f"{describe(value)} is not among them")
+    return found
 
 
 def _restored(course: Course, store: Store | None) -> State:

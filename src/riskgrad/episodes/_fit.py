@@ -4,6 +4,7 @@ A policy that does not say what it reads or chooses among, such as a user's own,
 compiled, and would read past the end of an observation that is too short.
 """
 
+import pickle
 from typing import Any
 
 from riskgrad.episodes.spaces import ActionWriter, ObservationReader
@@ -18,6 +19,15 @@ def check_fit(policy: Policy, reader: ObservationReader, writer: ActionWriter) -
         inner = inner.policy
     _check_observations(inner, reader)
     _check_actions(inner, writer)
+
+
+def refuse_unportable(policy: Policy, error: Exception) -> None:
+    """Refuse a policy that other processes cannot read."""
+    try:
+        pickle.dumps(policy)
+    except Exception:
+        advice = "define what it is made of in a module, or leave out processes"
+        raise InputError("policy", "be found by its name in each process", policy, advice) from error
 
 
 def _check_observations(policy: Any, reader: ObservationReader) -> None:

@@ -9,9 +9,8 @@ rewards and ages are then seen to for all lanes at once. An answer that cannot b
 that the message names the episode it came from.
 """
 
-import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +23,9 @@ from riskgrad.episodes.spaces import ActionWriter, ObservationReader, number, nu
 from riskgrad.errors import EpisodeError
 from riskgrad.random import environment_seeds
 from riskgrad.types import FloatArray, IntArray
+
+UNSEEDED = "; its `reset` has to take `seed`, as that of gymnasium.Env does"
+OLD_STEP = "; its `step` has to give (observation, reward, terminated, truncated, info), as that of gymnasium.Env does"
 
 
 class Lanes:
@@ -126,7 +128,8 @@ class _Turn:
                 found.append(seen)
                 rewards.append(reward)
         except Exception as error:
-            raise self._failure(len(found), f"{type(error).__name__}: {error}") from error
+            advice = _advice(error, "unpack", OLD_STEP)
+            raise self._failure(len(found), f"{type(error).__name__}: {error}{advice}") from error
         self._settle(front, flat, found, rewards)
         return self._with_the_old(over) if self.turns >= self.deadline else over
 
@@ -140,8 +143,8 @@ class _Turn:
             for lane, each in enumerate(found):
                 front.observations[lane] = self._checked(lane, lanes.reader.read, each)
         if not settle(earned, lanes.discount, front.totals, front.factors, flat):
-            bad = np.flatnonzero(~np.isfinite(flat.reshape(len(found), -1)).all(axis=1))
-            raise self._failure(int(bad[0]), "the observation is not finite")
+            for lane in range(len(found)):
+                self._check_finite(lane, earned[lane])
 
     def _with_the_old(self, over: list[int]) -> list[int]:
         """Add the lanes whose episode has reached the horizon; say when the next one does."""
@@ -160,20 +163,16 @@ class _Turn:
         state.streams[lane] = self.block.words[episode]
         state.totals[lane], state.factors[lane], self.begun[lane] = 0.0, 1.0, self.turns
         try:
-            found, _ = self.envs[lane].reset(seed=self.seeds[episode])
+            found = _first(self.envs[lane].reset(seed=self.seeds[episode]))
             state.observations[lane] = self.lanes.reader.read(found)
         except Exception as error:
-            unseeded = isinstance(error, TypeError) and "'seed'" in str(error)
-            advice = "; its `reset` has to take `seed`, as that of gymnasium.Env does" if unseeded else ""
+            advice = _advice(error, "'seed'", UNSEEDED)
             raise self._failure(lane, f"{type(error).__name__} in reset: {error}{advice}") from error
-        if not np.isfinite(state.observations[lane]).all():
-            raise self._failure(lane, "the observation is not finite")
+        self._check_finite(lane, 0.0)
 
     def _end(self, lane: int) -> None:
         """End the episode of a lane, and begin the next one or take the lane out."""
         state = self.state
-        if not math.isfinite(state.totals[lane]):
-            raise self._failure(lane, "a reward is not finite")
         episode = state.episodes[lane]
         self.values[episode], self.lengths[episode] = state.totals[lane], self.turns - self.begun[lane]
         if self.upcoming < len(self.block.rows):
@@ -184,6 +183,16 @@ class _Turn:
             array[lane] = array[last]
         self.envs[lane], self.steps[lane], self.begun[lane] = self.envs[last], self.steps[last], self.begun[last]
         del self.envs[last], self.steps[last], self.begun[last]
+
+    def _check_finite(self, lane: int, reward: float) -> None:
+        """Refuse what is not finite in a lane: the last reward, their sum, or the observation."""
+        for name, value in (
+            ("the reward", reward),
+            ("the sum of rewards", self.state.totals[lane]),
+            ("the observation", self.state.observations[lane]),
+        ):
+            if not np.isfinite(value).all():
+                raise self._failure(lane, f"{name} is not finite")
 
     def _checked(self, lane: int, convert: Callable[[Any], Any], value: Any) -> Any:
         """Convert what the environment of a lane gave."""
@@ -196,3 +205,16 @@ class _Turn:
         episode = int(self.state.episodes[lane])
         row = self.block.first_row + int(self.state.rows[lane])
         return EpisodeError(self.lanes.name, row, self.seeds[episode], self.turns - self.begun[lane], reason)
+
+
+def _first(answer: Any) -> Any:
+    """Give the observation of a reset; an older one gave nothing else, and might be a pair of numbers."""
+    parts = cast("tuple[Any, ...]", answer) if isinstance(answer, tuple) else ()
+    if len(parts) != 2:
+        raise TypeError("it has to give (observation, info), as that of gymnasium.Env does")
+    return parts[0]
+
+
+def _advice(error: Exception, word: str, advice: str) -> str:
+    """Give the advice for an error of how an environment is called, which has this word in its message."""
+    return advice if isinstance(error, TypeError | ValueError) and word in str(error) else ""

@@ -2,13 +2,16 @@
 
 import pickle
 import time
+import warnings
 from collections import OrderedDict
 from dataclasses import dataclass
+from multiprocessing.util import Finalize
 from typing import Any, Final
 
+from gymnasium import Space
 from gymnasium.vector import VectorEnv
 
-from riskgrad._wrappers import bare, time_limit
+from riskgrad._making import bare, close, time_limit
 from riskgrad.episodes._block import Block, Played
 from riskgrad.episodes._lanes import Lanes
 from riskgrad.episodes._vector import VectorLanes
@@ -59,7 +62,7 @@ class Player:
         if limit is None:
             raise InputError("horizon", f"be given, since {self.name} has no time limit of its own", None)
         self.horizon = limit
-        self.space, self.action_space = first.observation_space, first.action_space
+        self.space, self.action_space = (_space(first, name) for name in ("observation_space", "action_space"))
         self.reader, self.writer = observation_reader(self.space), action_writer(self.action_space)
         self._envs: list[Env] = [first]
         self._full = rules.recipe.single
@@ -100,7 +103,7 @@ class Player:
         rules, read = self._rules, batch_reader(self.space)
         if rules.native is False:
             return None
-        trial = None if read is None else rules.recipe.native(1, self.horizon)
+        trial = None if read is None else self._trial()
         if trial is None or read is None:
             if rules.native:
                 raise InputError("native", "be None for an environment without a vector form of its own", rules.native)
@@ -119,13 +122,44 @@ class Player:
 
         return VectorLanes(self.name, make, read, self.reader.size, self.writer, self.horizon, rules.discount)
 
+    def _trial(self) -> VectorEnv[Any, Any, Any] | None:
+        """Make the vector form once; where that fails, and nobody insists on it, single environments are played."""
+        try:
+            return self._rules.recipe.native(1, self.horizon)
+        except Exception as error:
+            words = f"{type(error).__name__}: {error}"
+            if self._rules.native:
+                raise InputError("native", "be None where the vector form cannot be made", True, words) from error
+        text = f"the vector form of {self.name} cannot be made, single environments are played: {words}"
+        warnings.warn(text, RuntimeWarning, stacklevel=2)
+        return None
+
+
+def _is_space(found: object) -> bool:
+    return isinstance(found, Space)
+
+
+def _space(env: Env, name: str) -> Space[Any]:
+    found: Any = getattr(env, name, None)
+    if not _is_space(found):
+        raise InputError("env", f"have an `{name}`, as a gymnasium.Env does", name_of(env))
+    return found
+
 
 _PLAYERS: "OrderedDict[bytes, Player]" = OrderedDict()
+
+
+def _close_players() -> None:
+    while _PLAYERS:
+        player = _PLAYERS.popitem()[1]
+        close(player, player.name)
 
 
 def play_in_worker(task: tuple[bytes, Block]) -> Played:
     """Play a block in a worker process, whose environments are kept for the next block."""
     packed, block = task
+    if not _PLAYERS:
+        Finalize(None, _close_players, exitpriority=0)
     if packed not in _PLAYERS:
         if len(_PLAYERS) == MOST_PLAYERS:
             _PLAYERS.popitem(last=False)[1].close()

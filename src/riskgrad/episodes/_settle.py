@@ -15,12 +15,13 @@ def settle(
     """Add discounted rewards [B] to totals [B], and move factors [B] on.
 
     Returns:
-        whether all observations, one after the other [B * k], are finite.
+        whether all totals, and all observations, one after the other [B * k], are finite.
     """
+    finite = True
     for b in range(len(rewards)):
         totals[b] += factors[b] * rewards[b]
         factors[b] *= discount
-    finite = True
+        finite &= totals[b] - totals[b] == 0.0
     for number in observations:
         finite &= number - number == 0.0  # several at a time
     return finite

@@ -74,7 +74,7 @@ class VectorLanes:
         if not np.all(np.isfinite(turn.values)):
             episode = int(np.flatnonzero(~np.isfinite(turn.values))[0])
             row = block.first_row + int(block.rows[episode])
-            raise EpisodeError(self.name, row, seed, int(turn.lengths[episode]), "a reward is not finite")
+            raise EpisodeError(self.name, row, seed, int(turn.lengths[episode]), "the sum of rewards is not finite")
         return turn.diary.closed(turn.values, turn.lengths)
 
     def close(self) -> None:

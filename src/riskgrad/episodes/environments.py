@@ -15,6 +15,7 @@ import gymnasium
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import VectorEnv
 
+from riskgrad._making import building, full_id
 from riskgrad.errors import InputError
 
 Env = gymnasium.Env[Any, Any]
@@ -60,11 +61,9 @@ class Recipe:
         if self.single:
             return what
         options = {**self.options, **more}
-        try:
+        with building(self.name):
             is_spec = isinstance(what, EnvSpec)
             made: Any = gymnasium.make(what, disable_env_checker=True, **options) if is_spec else what(**options)
-        except (gymnasium.error.Error, TypeError, ImportError) as error:
-            raise InputError("env", "be an environment that can be built", self.name, str(error)) from error
         if not _is_env(made):
             raise InputError("env", "give a gymnasium.Env when it is called", type(made).__name__)
         return made
@@ -107,7 +106,7 @@ def _specification(name: str) -> EnvSpec:
     module, _, inner = name.rpartition(":")
     if module:
         importlib.import_module(module)
-    return gymnasium.spec(inner)
+    return gymnasium.spec(full_id(inner))
 
 
 def _is_env(made: object) -> bool:

@@ -13,7 +13,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskgrad._wrappers import bare
+from riskgrad._making import bare
 from riskgrad.episodes.base import checked_episodes
 from riskgrad.episodes.gymnasium import GymnasiumSource
 from riskgrad.episodes.resolve import Environment, resolve_source

@@ -18,6 +18,7 @@ What is decided here, and why:
   of processes gives the same bits.
 """
 
+import pickle
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol, Self, TypeVar, runtime_checkable
 
@@ -28,7 +29,7 @@ from riskgrad.backend import Serial
 from riskgrad.compiled import plain
 from riskgrad.episodes._block import Block, Played
 from riskgrad.episodes._cut import Cut, cut_for_vectors, cut_for_workers
-from riskgrad.episodes._fit import check_fit
+from riskgrad.episodes._fit import check_fit, refuse_unportable
 from riskgrad.episodes._player import Player, Rules
 from riskgrad.episodes._work import Work
 from riskgrad.episodes.base import checked_episodes, checked_pairs
@@ -89,8 +90,8 @@ class GymnasiumSource:
         for name, value in (("horizon", horizon), ("lanes", lanes)):
             if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
                 raise InputError(name, "be an integer of at least 1", value)
-        if not 0.0 < discount <= 1.0:
-            raise InputError("discount", "be in (0, 1]", discount)
+        if not isinstance(discount, float | int | np.number) or not 0.0 < discount <= 1.0:
+            raise InputError("discount", "be a number in (0, 1]", discount)
         if backend is not None and not isinstance(backend, Workers):
             raise InputError("backend", "have `workers` and `map`", backend, "see riskgrad.backend")
         self._rules = Rules(Recipe.of(env, env_options), horizon, float(discount), native, int(lanes))
@@ -244,7 +245,12 @@ class GymnasiumSource:
         return cut_for_workers(acting, rows, episodes, stream, pairs, self.backend.workers, shift, keep)
 
     def _map(self, blocks: list[Block]) -> list[Played]:
-        return self.backend.map(self._work, blocks)
+        try:
+            return self.backend.map(self._work, blocks)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            if self.backend.workers > 1:
+                refuse_unportable(blocks[0].policy, error)
+            raise
 
     def make(self) -> Env:
         """Make an environment like those that are played, with its wrappers; or give the one there is."""

@@ -3,13 +3,15 @@
 Finite tables and compiled twins run compiled; any other Gymnasium environment is played as it is.
 """
 
+import contextlib
 import difflib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
 import gymnasium
 
+from riskgrad._making import building, close, full_id
 from riskgrad.envs import CompiledEnv, compiled_twin
 from riskgrad.episodes.base import Source
 from riskgrad.episodes.compiled import CompiledSource
@@ -51,13 +53,15 @@ def resolve_source(
         made = MODELS[made]
     if isinstance(made, str):
         _refuse_misspelt_model(made)
+        made = full_id(made)
         made = compiled_twin(made, options) or made
     if isinstance(made, CompiledEnv):
         return CompiledSource(made, horizon, 1.0 if discount is None else discount, threads)
     factory: Any = None
     if callable(made) and not isinstance(made, Source | FiniteMDP | gymnasium.Env):
         _refuse_unknown_options(made, options)
-        factory, made = made, made(**options)
+        with building(str(getattr(made, "__name__", type(made).__name__))):
+            factory, made = made, made(**options)
         options = {} if isinstance(made, str) else options
     if isinstance(made, str | gymnasium.Env):
         return _of_gymnasium(made, factory, options, horizon, 1.0 if discount is None else discount, threads, backend)
@@ -68,6 +72,16 @@ def resolve_source(
         if value is not None and value != _own(made, name):
             raise InputError(name, "be left to the model or source, which has its own", value)
     return TabularSource(made, threads) if isinstance(made, FiniteMDP) else made
+
+
+@contextlib.contextmanager
+def closing(source: Source, env: Environment) -> Generator[None]:
+    """Close the environments of a source afterwards, if they were made here, from an id or a class."""
+    try:
+        yield
+    finally:
+        if isinstance(source, GymnasiumSource) and isinstance(env, str | type):
+            close(source, source.name)
 
 
 def _of_gymnasium(
@@ -92,8 +106,12 @@ def _of_gymnasium(
     """
     again = made if isinstance(made, str) or factory is None else factory
     first = Recipe.of(made, options).make() if isinstance(made, str) else made
-    if has_table(first):
-        return TabularSource(from_gymnasium(first, horizon, discount), threads)
+    try:
+        if has_table(first):
+            return TabularSource(from_gymnasium(first, horizon, discount), threads)
+    finally:
+        if isinstance(made, str) or isinstance(factory, type):  # not one that is the user's, or a factory's
+            close(first, "the environment")
     return GymnasiumSource(again, horizon, discount, env_options=options, backend=backend)
 
 

@@ -124,6 +124,9 @@ def action_writer(space: Space[Any]) -> ActionWriter:
 def _box_writer(space: Any) -> ActionWriter:
     low, high = (np.asarray(np.ravel(side), dtype=np.float64) for side in (space.low, space.high))
     shape, kind, whole = space.shape, space.dtype, np.issubdtype(space.dtype, np.integer)
+    if whole:
+        most, top = int(np.iinfo(kind).max), float(np.iinfo(kind).max)
+        high = np.minimum(high, top if top <= most else np.nextafter(top, 0.0))  # 2^63 is no int64
 
     def write(actions: NDArray[Any]) -> NDArray[Any]:
         # np.clip takes longer than both for the few actions of one step

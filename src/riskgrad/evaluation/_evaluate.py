@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+import gymnasium
 import numpy as np
 
 from riskgrad.episodes.base import Source
-from riskgrad.episodes.resolve import Environment, resolve_source
+from riskgrad.episodes.resolve import Environment, closing, resolve_source
 from riskgrad.errors import InputError
 from riskgrad.evaluation.bootstrap import bootstrap_intervals
 from riskgrad.evaluation.certified import certified_intervals
@@ -53,18 +54,13 @@ def evaluate(
     Returns:
         the table, one row per measure in the order given.
     """
-    policy, theta, settings = _acting(run)
-    own: dict[str, Any] = {} if isinstance(env, Source | FiniteMDP) else settings
-    source = resolve_source(
-        env,
-        own.get("horizon") if horizon is None else horizon,
-        own.get("discount") if discount is None else discount,
-        env_options=own.get("env_options") if env_options is None else env_options,
-    )
+    policy, theta = _acting(run)
+    source = resolve_source(env, **played_with(run, env, horizon, discount, env_options))
     measures = _measures(risk, run)
     bounds = source.return_range if return_range is None else return_range
     acts = Greedy(policy) if greedy else policy
-    values = source.returns(acts, theta[np.newaxis], episodes, Stream(seed, Purpose.EVALUATION)).values[0]
+    with closing(source, env):
+        values = source.returns(acts, theta[np.newaxis], episodes, Stream(seed, Purpose.EVALUATION)).values[0]
     return table_of_returns(values, measures, bounds, confidence, seed=seed)
 
 
@@ -105,14 +101,41 @@ def table_of_returns(
     return Table(rows, len(values), float(confidence), bounds, seed)
 
 
-def _acting(run: Any) -> tuple[Policy, FloatArray, dict[str, Any]]:
-    """What acts: a policy, its parameters [d], and the settings that a run remembers."""
-    settings: dict[str, Any] = getattr(run, "settings", {})
+def played_with(
+    run: object,
+    env: Environment,
+    horizon: int | None = None,
+    discount: float | None = None,
+    env_options: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Give the horizon, discount and options with which an environment is played, for `resolve_source`.
+
+    Args:
+        run: whose own are taken for what is None, if it is a run.
+        env: what is played; a model and a source have their own, and an environment its options.
+        horizon: largest number of steps.
+        discount: discount.
+        env_options: options.
+    """
+    settings: Mapping[str, Any] = getattr(run, "settings", {})
+    if isinstance(env, Source | FiniteMDP):
+        return {"horizon": horizon, "discount": discount, "env_options": env_options}
+    if env_options is None and not isinstance(env, gymnasium.Env):
+        env_options = getattr(run, "env_options", None)
+    return {
+        "horizon": settings.get("horizon") if horizon is None else horizon,
+        "discount": settings.get("discount") if discount is None else discount,
+        "env_options": env_options,
+    }
+
+
+def _acting(run: Any) -> tuple[Policy, FloatArray]:
+    """What acts: a policy and its parameters [d]."""
     held: Sequence[Any] = (getattr(run, "policy", None), getattr(run, "theta", ()))
     pair: Sequence[Any] = cast("Sequence[Any]", run) if isinstance(run, tuple) else held
     if len(pair) != 2 or not isinstance(pair[0], Policy):
         raise InputError("run", "be a run or a pair (policy, theta)", cast("object", run))
-    return pair[0], checked_theta(pair[1], pair[0].dim), settings
+    return pair[0], checked_theta(pair[1], pair[0].dim)
 
 
 def _measures(risk: Risks | None, run: Any) -> list[RiskMeasure]:

@@ -16,7 +16,7 @@ from typing import Any
 import gymnasium
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, RecordEpisodeStatistics, TimeLimit
 
-from riskgrad._wrappers import time_limit
+from riskgrad._making import building, time_limit
 from riskgrad.errors import InputError
 from riskgrad.mdp.model import FiniteMDP
 
@@ -43,10 +43,8 @@ def from_gymnasium(
         if kwargs:
             raise InputError("options", "come with an id, not with an environment", sorted(kwargs))
         return _read(env, horizon, discount)
-    try:
+    with building(env):
         made = gymnasium.make(env, **kwargs)
-    except (gymnasium.error.Error, TypeError, ImportError) as error:
-        raise InputError("env", "be an environment that gymnasium.make can build", env, str(error)) from error
     try:
         return _read(made, horizon, discount)
     finally:

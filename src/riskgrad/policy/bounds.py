@@ -2,16 +2,20 @@
 
 executed = low + (high - low) * (f(a) + 1) / 2       f clips to [-1, 1], or squashes by tanh
 executed = clip(a, low, high)                        in coordinates with less than two finite bounds
+
+A bound as large as the largest number of single precision is none: environments write it where they mean that.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.errors import InputError
 from riskgrad.types import FloatArray
+
+UNBOUNDED: Final = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +40,9 @@ class Bounds:
     def checked(cls, low: ArrayLike, high: ArrayLike, squashed: bool) -> "Bounds":
         """Check the bounds [n] and work out the middle and half of the range."""
         least, most = (np.atleast_1d(np.asarray(side, dtype=np.float64)) for side in (low, high))
-        if least.ndim != 1 or least.shape != most.shape or not least.size or not np.all(least < most):
-            raise InputError("low and high", "be two vectors of one length with low < high", (low, high))
-        finite = np.isfinite(least) & np.isfinite(most)
+        if least.ndim != 1 or least.shape != most.shape or not least.size or not np.all(least <= most):
+            raise InputError("low and high", "be two vectors of one length with low <= high", (low, high))
+        finite = (least > -UNBOUNDED) & (most < UNBOUNDED)
         if squashed and not np.all(finite):
             raise InputError("squashed", "be False where an action has no finite bounds", squashed)
         centre, half = np.zeros(len(least)), np.ones(len(least))

@@ -67,11 +67,14 @@ class TorchModule(Policy):
         self._parameters = {name: tensor.detach().clone() for name, tensor in self._module.named_parameters()}
         self._sizes = [tensor.numel() for tensor in self._parameters.values()]
         self.inputs = int(inputs)
-        with torch.no_grad():
-            outputs = self._module(torch.zeros((1, self.inputs), dtype=torch.float64))
+        outputs = self._tried()
         if outputs.ndim != 2 or len(outputs) != 1:
             raise InputError("module", "map [B, k] to [B, outputs]", f"an output of shape {tuple(outputs.shape)}")
         self._outputs = int(outputs.shape[1])
+        if (low is None) != (high is None):
+            raise InputError("low and high", "be given together, or neither for discrete actions", (low, high))
+        if not 0.0 < initial_std < np.inf:
+            raise InputError("initial_std", "be positive and finite", initial_std)
         self.bounds = None if low is None or high is None else Bounds.checked(low, high, squashed)
         if self.bounds is not None and self.bounds.size != self._outputs:
             raise InputError("low and high", f"have the module's {self._outputs} outputs", self.bounds.size)
@@ -169,18 +172,39 @@ class TorchModule(Policy):
         parts = [tensor.numpy().ravel() for tensor in self._parameters.values()]
         return np.concatenate([*parts, np.zeros(self.dim - sum(self._sizes))])
 
+    def _tried(self) -> torch.Tensor:
+        """Call the module once, as it will be called; refuse one that cannot be."""
+        given, named = torch.zeros((1, self.inputs), dtype=torch.float64), self._parameters
+        try:
+            with torch.no_grad():
+                found: Any = vmap(lambda named: self._call(named, given), randomness="error")(
+                    {name: tensor[None] for name, tensor in named.items()}
+                )
+        except Exception as error:
+            words = f"{type(error).__name__}: {error}"
+            advice = "it is called in double precision, and must draw no random numbers"
+            raise InputError("module", f"map [B, {self.inputs}] to [B, outputs]", words, advice) from error
+        if not isinstance(found, torch.Tensor):
+            raise InputError("module", "map [B, k] to one tensor", type(found).__name__)
+        return found[0]
+
+    def _call(self, named: dict[str, torch.Tensor], inputs: torch.Tensor) -> Any:
+        """Call the module with other parameters; its buffers stay what they were."""
+        buffers = {name: tensor.clone() for name, tensor in self._module.named_buffers()}
+        return functional_call(self._module, {**buffers, **named}, (inputs,))
+
     def _apply(self, thetas: FloatArray, inputs: FloatArray) -> FloatArray:
         """Give the module's outputs [P, B, outputs]."""
         with torch.no_grad():
             named = self._named(torch.from_numpy(thetas))
             given = torch.from_numpy(inputs)
-            found = vmap(lambda named: functional_call(self._module, named, (given,)), randomness="error")(named)
+            found = vmap(lambda named: self._call(named, given), randomness="error")(named)
         return np.asarray(found.numpy(), dtype=np.float64)
 
     def _pullback(self, theta: FloatArray, inputs: FloatArray, cotangents: FloatArray) -> FloatArray:
         flat = torch.from_numpy(theta.copy()).requires_grad_(True)
         named = {name: tensor[0] for name, tensor in self._named(flat[None]).items()}
-        outputs = functional_call(self._module, named, (torch.from_numpy(inputs),))
+        outputs = self._call(named, torch.from_numpy(inputs))
         outputs.backward(torch.from_numpy(np.ascontiguousarray(cotangents)))
         found = flat.grad
         return np.zeros(self.dim) if found is None else np.asarray(found.numpy(), dtype=np.float64)

@@ -7,7 +7,6 @@ another are a pair: luck that both share cancels in their difference. Training n
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from riskgrad.algorithms.problem import whole
 from riskgrad.episodes.base import Source
 from riskgrad.episodes.resolve import Environment, resolve_source
 from riskgrad.errors import InputError, TooLargeError
+from riskgrad.evaluation import played_with
 from riskgrad.exact import return_law
 from riskgrad.mdp import FiniteMDP
 from riskgrad.random import Purpose, Stream
@@ -99,26 +99,17 @@ def measures_of(played: Sequence[Played], more: Sequence[str] = ()) -> list[Risk
 
 
 def _source(runs: Mapping[str, Run], env: Environment | None) -> Source:
-    asked: dict[str, dict[str, Any]] = {
-        name: {key: run.settings.get(key) for key in ("env", "horizon", "discount", "env_options")}
-        for name, run in runs.items()
-    }
-    first = next(iter(asked.values()))
+    first = next(iter(runs.values()))
     if env is not None:
-        plain = not isinstance(env, Source | FiniteMDP)
-        return resolve_source(
-            env,
-            first["horizon"] if plain else None,
-            first["discount"] if plain else None,
-            env_options=first["env_options"] if plain else None,
-        )
-    for name, settings in asked.items():
-        if settings["env"] is None:
-            raise InputError("env", f"be given, since the run {name} does not say what it was trained on", None)
-        if settings != first:
-            words = f"{name} was trained on {settings['env']}, not on {first['env']} as the first run was"
+        return resolve_source(env, **played_with(first, env))
+    where = played_with(first, name := str(first.settings.get("env")))
+    for label, run in runs.items():
+        if run.settings.get("env") is None:
+            raise InputError("env", f"be given, since the run {label} does not say what it was trained on", None)
+        if (run.settings["env"], played_with(run, name)) != (name, where):
+            words = f"{label} was trained on {run.settings['env']}, not on {name} as the first run was"
             raise InputError("runs", "be of one environment", words, "name one for all of them with --env")
-    return resolve_source(first["env"], first["horizon"], first["discount"], env_options=first["env_options"])
+    return resolve_source(name, **where)
 
 
 def _law(run: Run, source: Source) -> DiscreteLaw | None:

@@ -136,7 +136,7 @@ def _maker(one: Played) -> Callable[[], Env] | None:
         return one.source.make
     name = one.source.env.id if isinstance(one.source, CompiledSource) else one.run.settings.get("env")
     try:
-        return Recipe.of(str(name), one.run.settings.get("env_options")).make
+        return Recipe.of(str(name), one.run.env_options).make
     except InputError:
         return None
 

@@ -61,6 +61,8 @@ def obstacles(settings: Mapping[str, Any]) -> list[str]:
     found: list[str] = []
     if settings.get("env") is None:
         found.append(f"env: {settings.get('env_text') or 'not known'}")
+    if settings.get("env_options_text"):
+        found.append(f"{OPTIONS}: {settings['env_options_text']}")
     if not _parses(settings.get("risk", "")):
         found.append(f"risk: {settings.get('risk')}")
     if settings.get("estimator") not in (None, "self-normalised"):

@@ -4,6 +4,7 @@ A policy that holds a function of the user's (`Gibbs`, features given as a funct
 with `rg.load(path, policy=...)`. To make a new kind of policy loadable, add it here.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -139,6 +140,26 @@ def built(facts: Mapping[str, Any]) -> Policy | None:
     kind = KINDS.get(facts.get("kind", ""))
     recipe = facts.get("recipe")
     return None if kind is None or recipe is None else kind.build(recipe)
+
+
+def kept_options(options: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Give the settings of an environment's options: as they are where a file can hold them, otherwise in words."""
+    if options is None:
+        return {"env_options": None}
+    plain = {name: plain_number(value) for name, value in options.items()}
+    try:
+        if json.loads(json.dumps(plain, allow_nan=False)) == plain:
+            return {"env_options": plain}
+    except (TypeError, ValueError):
+        pass
+    words = ", ".join(f"{name}={describe(value)}" for name, value in options.items())
+    return {"env_options": None, "env_options_text": words}
+
+
+def plain_number(value: Any) -> Any:
+    """Give the plain number that a numpy scalar is; anything else as it is."""
+    scalar: Any = value
+    return scalar.item() if isinstance(value, np.generic) else value
 
 
 def describe(thing: object) -> str:

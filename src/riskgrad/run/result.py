@@ -42,6 +42,7 @@ class Run:
         versions: of Python and the packages that decide the numbers, when the run began.
         given_policy: the policy, where it was given and need not be rebuilt.
         given_risk: the measure, where it was given and need not be read from its name.
+        given_options: the options of the environment, where they were given and need not be read from the settings.
         normalisation: how observations were normalised at each of the three thetas, by its name; empty if not.
     """
 
@@ -58,6 +59,7 @@ class Run:
     versions: dict[str, str] = field(default_factory=versions)
     given_policy: Policy | None = field(default=None)
     given_risk: RiskMeasure | None = field(default=None)
+    given_options: Mapping[str, Any] | None = field(default=None)
     normalisation: Mapping[str, Mapping[str, FloatArray]] = field(default_factory=dict[str, Mapping[str, FloatArray]])
 
     @property
@@ -85,6 +87,14 @@ class Run:
         except InputError as problem:
             advice = "write rg.load(path, risk=...) in Python; a report is riskgrad.report.page.write_report"
             raise InputError("risk", "be given to load this run", self.settings["risk"], advice) from problem
+
+    @property
+    def env_options(self) -> Mapping[str, Any] | None:
+        """The options of the environment that the run was trained on; refuse where its file could not hold them."""
+        text = self.settings.get("env_options_text")
+        if self.given_options is None and text is not None:
+            raise InputError("env_options", "be given again, since a file cannot hold those of this run", text)
+        return self.given_options or self.settings.get("env_options")
 
     def _policy_of(self, name: str) -> Policy:
         found = self.given_policy or built(self.settings.get("policy", {}))

@@ -1,0 +1,72 @@
+"""How environments are made: what goes wrong, and the wrappers that `gymnasium.make` puts around them."""
+
+import contextlib
+import warnings
+from collections.abc import Generator
+from typing import Any
+
+import gymnasium
+from gymnasium.envs.registration import find_highest_version, get_env_id, parse_env_id
+from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
+
+from riskgrad.errors import InputError, RiskgradError
+
+TELLING = (gymnasium.error.Error, TypeError, ImportError)  # errors whose words need no name
+
+
+def full_id(name: str) -> str:
+    """Give an id with its version: without one the highest that is registered, as `gymnasium.make` takes it."""
+    try:
+        space, plain, version = parse_env_id(name)
+    except gymnasium.error.Error:
+        return name
+    highest = find_highest_version(space, plain) if version is None and name not in gymnasium.registry else None
+    return name if highest is None else get_env_id(space, plain, highest)
+
+
+@contextlib.contextmanager
+def building(name: str) -> Generator[None]:
+    """Say in one line why an environment cannot be built, whatever its constructor raises."""
+    try:
+        yield
+    except RiskgradError:
+        raise
+    except Exception as error:
+        words = str(error) if isinstance(error, TELLING) else f"{type(error).__name__}: {error}"
+        raise InputError("env", "be an environment that can be built", name, words) from error
+
+
+def close(thing: Any, name: str) -> None:
+    """Close an environment or what holds some; a warning says what goes wrong, since the work is done by then."""
+    try:
+        thing.close()
+    except Exception as error:
+        warnings.warn(f"{name} could not be closed: {type(error).__name__}: {error}", RuntimeWarning, stacklevel=2)
+
+
+def bare(env: "gymnasium.Env[Any, Any]") -> "gymnasium.Env[Any, Any]":
+    """Take off the wrappers of `gymnasium.make`, from the outside until something else is met."""
+    layer: Any = env
+    while _is_of_make(layer):
+        layer = layer.env
+    return layer
+
+
+def time_limit(env: "gymnasium.Env[Any, Any]") -> int | None:
+    """Give the shortest time limit among the wrappers of an environment, or that of its specification."""
+    limits: list[int] = []
+    layer: Any = env
+    while layer is not env.unwrapped:
+        limits += [int(layer._max_episode_steps)] if _limits(layer) else []  # noqa: SLF001 - has no public name
+        layer = layer.env
+    if limits:
+        return min(limits)
+    return env.spec.max_episode_steps if env.spec is not None else None
+
+
+def _is_of_make(layer: object) -> bool:
+    return isinstance(layer, TimeLimit | OrderEnforcing | PassiveEnvChecker)
+
+
+def _limits(layer: object) -> bool:
+    return isinstance(layer, TimeLimit)
