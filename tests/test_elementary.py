@@ -1,10 +1,22 @@
-"""exp, sine and cosine against the C library, alone and several at a time."""
+"""exp, log, sine and cosine against the C library, alone and several at a time."""
 
 import numpy as np
 import pytest
 
 from riskgrad.compiled import kernel
-from riskgrad.elementary import exp, fma, rough_exp, sin_cos, sin_cos_near, sin_cos_small, single, trailing_zeros
+from riskgrad.elementary import (
+    exp,
+    exp_of,
+    fma,
+    log_of,
+    rough_exp,
+    sin_cos,
+    sin_cos_near,
+    sin_cos_small,
+    single,
+    tanh_of,
+    trailing_zeros,
+)
 
 
 @kernel
@@ -54,6 +66,29 @@ def test_small_angles_need_fewer_terms(scale):
     assert units_off(sines[x != 0.0], np.sin(wide)) < 0.7
     assert units_off(cosines[x != 0.0], np.cos(wide)) < 0.7
     assert (sines[-2], cosines[-2]) == (0.0, 1.0)
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).eps > 1e-18, reason="needs a longer double to compare with")
+@pytest.mark.parametrize(("low", "high"), [(-700.0, 700.0), (-1.0, 1.0), (-0.35, 0.35), (-1e-3, 1e-3), (-1e-9, 1e-9)])
+def test_logarithms_are_right_to_the_last_place(low, high):
+    x = np.exp(np.random.default_rng(4).uniform(low, high, size=100_000))
+    x = x[x != 1.0]
+    assert units_off(log_of(x), np.log(x.astype(np.longdouble))) < 1.0
+    assert log_of(1.0) == 0.0
+    np.testing.assert_allclose(log_of(2.0 ** np.arange(-1022, 1024)), np.arange(-1022, 1024) * np.log(2.0), rtol=3e-16)
+
+
+@pytest.mark.filterwarnings("ignore:(divide by zero|invalid value|overflow|underflow):RuntimeWarning")
+def test_arrays_of_any_shape_and_what_leaves_the_range():
+    odd = np.array([[np.inf, -np.inf, np.nan, 0.0], [5e-324, 1e-310, 2.3e-308, 1.7e308]])
+    np.testing.assert_allclose(log_of(odd), np.log(odd), rtol=3e-16)
+    x = np.array([[-np.inf, np.inf, np.nan, -746.0, -744.0], [-720.0, -700.0, 700.0, 709.7, 709.8]])
+    np.testing.assert_allclose(exp_of(x), np.exp(x), rtol=1e-15, atol=5e-324)
+    assert exp_of(x[:, ::2]).shape == (2, 3)
+    assert exp_of(1.5).shape == ()
+    assert log_of(np.zeros((0, 3))).shape == (0, 3)
+    angles = np.append(np.linspace(-30.0, 30.0, 10_001), [np.inf, -np.inf, np.nan])
+    np.testing.assert_allclose(tanh_of(angles), np.tanh(angles), rtol=0.0, atol=3e-16)
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 30.0, 700.0])

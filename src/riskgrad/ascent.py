@@ -94,12 +94,21 @@ class Adam:
         steps = memory["steps"] + 1.0
         mean = self.mean_decay * memory["mean"] + (1.0 - self.mean_decay) * slope
         square = self.square_decay * memory["square"] + (1.0 - self.square_decay) * slope * slope
-        root = np.sqrt(square / (1.0 - self.square_decay ** steps[0]))
-        move = np.divide(mean / (1.0 - self.mean_decay ** steps[0]), root, out=np.zeros_like(mean), where=root > 0.0)
+        count = int(steps[0])
+        root = np.sqrt(square / (1.0 - power(self.square_decay, count)))
+        move = np.divide(mean / (1.0 - power(self.mean_decay, count)), root, out=np.zeros_like(mean), where=root > 0.0)
         return theta + self.step_size * move, {"mean": mean, "square": square, "steps": steps}
 
     def __str__(self) -> str:
         return _text("adam", self)
+
+
+def power(base: float, count: int) -> float:
+    """Give base^count by products, which round alike on every machine."""
+    answer = 1.0
+    while count:
+        answer, base, count = answer * base if count & 1 else answer, base * base, count >> 1
+    return answer
 
 
 KINDS: Final = {"adam": Adam, "constant": ConstantStep}

@@ -18,6 +18,7 @@ from typing import Final
 
 import numpy as np
 
+from riskgrad.elementary import exp_of
 from riskgrad.policy import Policy
 from riskgrad.types import Episodes, FloatArray
 from riskgrad.weights import diagnose, log_ratios
@@ -29,7 +30,7 @@ LARGEST_LOG: Final = 600.0
 
 def ratios(logs: FloatArray) -> FloatArray:
     """Give psi from log psi [P, m], scaled down per row only where it would overflow."""
-    return np.exp(logs - np.maximum(np.max(logs, axis=-1, keepdims=True) - LARGEST_LOG, 0.0))
+    return exp_of(logs - np.maximum(np.max(logs, axis=-1, keepdims=True) - LARGEST_LOG, 0.0))
 
 
 def worth(logs: FloatArray) -> FloatArray:

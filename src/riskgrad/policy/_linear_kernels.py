@@ -9,13 +9,13 @@ made in chunks of a fixed size, whose totals are then added in order, so that th
 Up to 64 observations are done together (see `_linear_block`).
 """
 
-import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from riskgrad.compiled import cores, in_blocks, kernel, plain
+from riskgrad.elementary import log
 from riskgrad.policy._linear_block import TOGETHER, empty_block, gather, pull, weigh
 from riskgrad.types import FloatArray, IntArray
 
@@ -75,7 +75,7 @@ def _log_probabilities(
             block.rows[:] = p
             weigh(block, n, thetas)
             for i in range(n):
-                answer[p, first + i] = block.logs[actions[first + i], i] - math.log(block.totals[i])
+                answer[p, first + i] = block.logs[actions[first + i], i] - log(block.totals[i])
 
 
 @kernel
@@ -135,7 +135,7 @@ def _entropy_sums(
             gather(block, n, observations)
             weigh(block, n, thetas)
             for i in range(n):
-                shifts[i], entropies[i] = math.log(totals[i]), 0.0
+                shifts[i], entropies[i] = log(totals[i]), 0.0
             for a in range(n_actions):
                 for i in range(n):
                     logs[a, i] -= shifts[i]

@@ -4,8 +4,6 @@ Observations that go through the same network are taken through it together, one
 weights are fetched from memory once for all of them. An answer has the same bits whatever else is in the batch.
 """
 
-import math
-
 import numpy as np
 
 from riskgrad.compiled import helper, kernel, woven
@@ -69,7 +67,7 @@ def draw_normal(
     for b in range(len(rows)):
         theta = thetas[rows[b]]
         for j in range(sizes[-1]):
-            actions[b, j] += spread * math.exp(theta[begin + j]) * normals[b, j]
+            actions[b, j] += spread * exp(theta[begin + j]) * normals[b, j]
 
 
 @kernel

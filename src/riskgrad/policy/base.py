@@ -17,6 +17,7 @@ from typing import Any, Never
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskgrad.elementary import log_of
 from riskgrad.errors import InputError
 from riskgrad.types import FloatArray, IntArray
 
@@ -105,7 +106,7 @@ class Policy(ABC):
         """
         batch = np.asarray(observations)
         chances = self.probabilities(theta, batch)
-        surprise = -np.log(np.maximum(chances, np.finfo(np.float64).tiny))
+        surprise = -log_of(np.maximum(chances, np.finfo(np.float64).tiny))
         scale = checked_coefficients(coefficients, len(batch))[:, None] * chances * surprise
         actions = np.arange(chances.shape[1], dtype=np.int64)
         repeated = np.repeat(batch, len(actions), axis=0)

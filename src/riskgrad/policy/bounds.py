@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskgrad.elementary import tanh_of
 from riskgrad.errors import InputError
 from riskgrad.types import FloatArray
 
@@ -57,7 +58,7 @@ class Bounds:
 
     def apply(self, actions: NDArray[Any]) -> FloatArray:
         """Give the executed actions [..., n]."""
-        bent = np.tanh(actions) if self.squashed else actions
+        bent = tanh_of(actions) if self.squashed else actions
         # np.clip takes as long as all of this for the few actions of one step
         return np.minimum(np.maximum(self.centre + self.half * bent, self.low), self.high)
 

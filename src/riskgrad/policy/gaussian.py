@@ -23,6 +23,7 @@ from typing import Any, Final, Never, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskgrad.elementary import exp_of, log_of
 from riskgrad.errors import InputError
 from riskgrad.policy import _network_kernels as kernels
 from riskgrad.policy.base import Policy, checked_coefficients, checked_theta, checked_thetas
@@ -104,7 +105,7 @@ class Gaussian(Policy):
         given = self._checked_actions(actions, len(inputs))
         std = self._std(thetas)[:, None, :]
         z = (given - self.network.apply_all(thetas, inputs)) / std
-        logs = np.sum(-0.5 * z * z - np.log(std) - HALF_LOG_TWO_PI, axis=-1)
+        logs = np.sum(-0.5 * z * z - log_of(std) - HALF_LOG_TWO_PI, axis=-1)
         return unbatched(logs, flat, single)
 
     def score_sum(
@@ -151,7 +152,7 @@ class Gaussian(Policy):
         return np.concatenate([self.network.initial(generator, last=0.01), np.zeros(self.bounds.size)])
 
     def _std(self, thetas: FloatArray) -> FloatArray:
-        return self.initial_std * np.exp(thetas[:, self.network.dim :])
+        return self.initial_std * exp_of(thetas[:, self.network.dim :])
 
     def _checked_actions(self, actions: ArrayLike, size: int) -> FloatArray:
         given = np.asarray(actions, dtype=np.float64)

@@ -21,6 +21,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskgrad.elementary import exp_of
 from riskgrad.errors import InputError
 from riskgrad.policy import _network_kernels as kernels
 from riskgrad.policy.base import Policy, checked_coefficients, checked_theta, checked_thetas
@@ -148,5 +149,5 @@ class MLP(Policy):
 
 def _entropy_slopes(preferences: FloatArray) -> FloatArray:
     logs = log_softmax(preferences)
-    chances = np.exp(logs)
+    chances = exp_of(logs)
     return -chances * (logs - np.sum(chances * logs, axis=-1, keepdims=True))

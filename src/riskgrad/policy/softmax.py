@@ -8,19 +8,20 @@ Preferences are shifted by their largest before the exponential, so that any fin
 import numpy as np
 from numpy.typing import NDArray
 
+from riskgrad.elementary import exp_of, log_of
 from riskgrad.types import FloatArray
 
 
 def softmax(preferences: FloatArray) -> FloatArray:
     """Give exp h / sum exp h along the last axis."""
-    weights = np.exp(preferences - np.max(preferences, axis=-1, keepdims=True))
+    weights = exp_of(preferences - np.max(preferences, axis=-1, keepdims=True))
     return weights / np.sum(weights, axis=-1, keepdims=True)
 
 
 def log_softmax(preferences: FloatArray) -> FloatArray:
     """Give h - log sum exp h along the last axis, right to the last digits even where the probability underflows."""
     shifted = preferences - np.max(preferences, axis=-1, keepdims=True)
-    return shifted - np.log(np.sum(np.exp(shifted), axis=-1, keepdims=True))
+    return shifted - log_of(np.sum(exp_of(shifted), axis=-1, keepdims=True))
 
 
 def chosen_log_softmax(preferences: FloatArray, actions: NDArray[np.intp]) -> FloatArray:

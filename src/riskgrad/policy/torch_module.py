@@ -24,6 +24,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch.func import functional_call, vmap
 
+from riskgrad.elementary import exp_of, log_of
 from riskgrad.errors import InputError
 from riskgrad.policy.base import (
     Policy,
@@ -114,7 +115,7 @@ class TorchModule(Policy):
             return unbatched(log_softmax(outputs)[:, np.arange(len(inputs)), given], flat, single)
         std = self._std(thetas)[:, None, :]
         z = (given - outputs) / std
-        return unbatched(np.sum(-0.5 * z * z - np.log(std) - HALF_LOG_TWO_PI, axis=-1), flat, single)
+        return unbatched(np.sum(-0.5 * z * z - log_of(std) - HALF_LOG_TWO_PI, axis=-1), flat, single)
 
     def score_sum(
         self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
@@ -142,7 +143,7 @@ class TorchModule(Policy):
         scale = checked_coefficients(coefficients, len(inputs))
         if self.bounds is None:
             logs = log_softmax(self._apply(vector[None], inputs)[0])
-            chances = np.exp(logs)
+            chances = exp_of(logs)
             slopes = -chances * (logs - np.sum(chances * logs, axis=-1, keepdims=True))
             return self._pullback(vector, inputs, scale[:, None] * slopes)
         total = np.zeros(self.dim)
@@ -218,7 +219,7 @@ class TorchModule(Policy):
         }
 
     def _std(self, thetas: FloatArray) -> FloatArray:
-        return self.initial_std * np.exp(thetas[:, sum(self._sizes) :])
+        return self.initial_std * exp_of(thetas[:, sum(self._sizes) :])
 
     def _checked_inputs(self, observations: ArrayLike) -> tuple[FloatArray, bool]:
         batch = np.asarray(observations)

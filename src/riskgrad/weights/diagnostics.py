@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from riskgrad.elementary import exp_of
 from riskgrad.errors import InputError
 from riskgrad.types import FloatArray, IntArray
 
@@ -50,13 +51,13 @@ def diagnose(log_ratios: ArrayLike) -> Diagnostics:
     total, squares = np.sum(scaled, axis=-1), np.sum(scaled * scaled, axis=-1)
     dead = total == 0.0
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        mean = total / kept * np.exp(top)
+        mean = total / kept * exp_of(top)
         spread = np.sqrt(np.maximum(squares - total * total / kept, 0.0) / (kept - 1) / kept)
         return Diagnostics(
             effective_sample_size=np.where(dead, 0.0, total * total / np.where(dead, 1.0, squares)),
             largest_weight=np.where(dead, np.nan, 1.0 / total),
             mean_weight=np.where(dead & (kept > 0), 0.0, mean),
-            mean_weight_error=np.where(kept > 1, np.where(dead, 0.0, spread * np.exp(top)), np.nan),
+            mean_weight_error=np.where(kept > 1, np.where(dead, 0.0, spread * exp_of(top)), np.nan),
             support_violations=violations,
         )
 
@@ -64,7 +65,7 @@ def diagnose(log_ratios: ArrayLike) -> Diagnostics:
 def exponentiated(log_ratios: ArrayLike) -> FloatArray:
     """Give the weights psi themselves [..., m], for estimators that need their scale; what overflows is inf."""
     with np.errstate(over="ignore"):
-        return np.exp(_checked(log_ratios))
+        return exp_of(_checked(log_ratios))
 
 
 def normalised(log_ratios: ArrayLike) -> FloatArray:
@@ -96,4 +97,4 @@ def _scaled(logs: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Give exp(logs - their row's largest) and that largest, -inf for a row of -inf, whose weights are 0."""
     top = np.max(logs, axis=-1)
     shift = np.where(np.isfinite(top), top, 0.0)
-    return np.exp(logs - shift[..., None]), top
+    return exp_of(logs - shift[..., None]), top
