@@ -9,6 +9,7 @@ whose gradient has been zero throughout stays where it is, and rewards in cents 
 A constant step has no such invariance; its size is in units of theta per unit of gradient.
 """
 
+import decimal
 import math
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
@@ -104,11 +105,9 @@ class Adam:
 
 
 def power(base: float, count: int) -> float:
-    """Give base^count by products, which round alike on every machine."""
-    answer = 1.0
-    while count:
-        answer, base, count = answer * base if count & 1 else answer, base * base, count >> 1
-    return answer
+    """Give base^count, rounded once, to the same bits on every machine."""
+    with decimal.localcontext(prec=40):
+        return float(decimal.Decimal(base) ** count)
 
 
 KINDS: Final = {"adam": Adam, "constant": ConstantStep}
