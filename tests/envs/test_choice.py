@@ -1,12 +1,17 @@
-"""Actions that lanes draw: the rough exponential never decides what the good one would decide otherwise."""
+"""Actions that lanes draw: the rough exponential never decides what the good one would decide otherwise.
+
+And the logits that they draw them by, where observations have some of their entries, in any order.
+"""
 
 import numpy as np
 import pytest
 
 from riskgrad.compiled import uncached
 from riskgrad.envs import draws
-from riskgrad.envs._choice import ZERO, draw_of_two
+from riskgrad.envs._choice import ZERO, draw_of_two, think_in_turn
 from riskgrad.envs._lanes import LANES
+from riskgrad.policy import MLP
+from riskgrad.policy._layers import empty_room
 
 
 @uncached
@@ -45,3 +50,28 @@ def test_neighbours_do_not_matter():
     assert np.array_equal(np.delete(drawn(near, words), 5), np.delete(drawn(x, words), 5))
     for i in (0, 5, 100):
         assert drawn(x[i : i + 1], words[i : i + 1])[0] == drawn(x, words)[i]
+
+
+@uncached
+def think(thetas, rows, indices, entries, counts, units, widths, relu):
+    think_in_turn(thetas, rows, indices, entries, counts, units, len(rows), widths, relu, empty_room(LANES, widths))
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+@pytest.mark.parametrize("n_actions", [2, 3])
+@pytest.mark.parametrize("hidden", [(6,), (32, 47)])
+def test_entries_may_be_some_or_all_in_any_order(activation, n_actions, hidden):
+    rng, n_features = np.random.default_rng(2), 5
+    policy = MLP(n_features, n_actions, hidden=hidden, activation=activation)
+    thetas, rows = rng.normal(size=(3, policy.dim)), np.sort(rng.integers(0, 3, size=40))
+    seen, counts = np.zeros((40, n_features)), rng.integers(0, n_features + 1, size=40)
+    indices, entries = np.zeros((n_features, LANES), dtype=np.int64), np.zeros((n_features, LANES))
+    for lane, count in enumerate(counts):
+        indices[:count, lane] = rng.permutation(n_features)[:count]
+        entries[:count, lane] = rng.normal(size=count)
+        seen[lane, indices[:count, lane]] = entries[:count, lane]
+    widths, units = np.array([n_features, *hidden, n_actions]), np.zeros((2, 64, LANES))
+    think(thetas, rows, indices, entries, counts, units, widths, activation == "relu")
+    logits = policy.network.apply(thetas, rows, seen)
+    expected = logits if n_actions == 3 else logits[:, 1:] - logits[:, :1]
+    np.testing.assert_allclose(units[0, : expected.shape[1], :40].T, expected, rtol=1e-13, atol=1e-13)

@@ -1,6 +1,6 @@
 """The compiled source: against a plain loop in Python, the same bits however it is cut, and its laws."""
 
-from dataclasses import fields, replace
+from dataclasses import fields
 
 import gymnasium
 import numpy as np
@@ -35,16 +35,6 @@ class Modest(CompiledEnv):
     """An environment that promises nothing of its observations."""
 
     dense = False
-
-
-@uncached
-def observe_backwards(state, indices, values):
-    for k in range(4):
-        indices[k], values[k] = 3 - k, state[3 - k]
-    return 4
-
-
-BACKWARDS = replace(POLE, observe=observe_backwards, play=None)
 
 
 def observed(env, state):
@@ -86,8 +76,6 @@ def plain_episode(env, policy, theta, key, episode, discount, horizon):
         (POLE, MLP(4, 2, hidden=(8, 8), activation="relu")),
         (POLE, Greedy(MLP(4, 2, hidden=(8, 8)))),
         (POLE, MLP(4, 2, hidden=(47, 40), activation="relu")),
-        (BACKWARDS, MLP(4, 2)),
-        (BACKWARDS, LinearSoftmax(4, 2)),
         (POLE, Deterministic(4, 2)),
         (compiled_twin("MountainCar-v0"), LinearSoftmax(2, 3)),
         (compiled_twin("Acrobot-v1"), Deterministic(6, 3, hidden=(4,))),
