@@ -171,8 +171,17 @@ def test_an_environment_without_spaces_and_a_discount_in_words_are_refused():
         InputError, match=r"env must have an `observation_space`, as a gymnasium\.Env does, got 'Blind'"
     ):
         GymnasiumSource(Blind, 5)
-    with pytest.raises(InputError, match=r"discount must be a number in \(0, 1\], got '0.9'"):
+    with pytest.raises(InputError, match=r"discount must be in \(0, 1\], got '0.9'"):
         GymnasiumSource(Countdown, 5, "0.9")
+    with pytest.raises(InputError, match=r"discount must be in \(0, 1\], got '0.9'"):
+        resolve_source("CartPole-v1", discount="0.9")
+
+
+@pytest.mark.parametrize("options", ["abc", [1], 3, {1: 2}])
+@pytest.mark.parametrize("make", [resolve_source, GymnasiumSource])
+def test_options_that_have_no_names_are_refused(options, make):
+    with pytest.raises(InputError, match="env_options must be a dictionary from names to values, or None, got"):
+        make("CartPole-v1", env_options=options)
 
 
 def acted(space, theta):

@@ -10,13 +10,12 @@ There are two ways through a network: all lanes at once, for observations that h
 that are few enough to be kept once per lane; and otherwise one policy after the other, on the entries that there are.
 """
 
-import math
 from typing import cast
 
 import numpy as np
 
 from riskgrad.compiled import helper, woven
-from riskgrad.elementary import exp, fma, rough_exp
+from riskgrad.elementary import exp, fma, rough_exp, tanh
 from riskgrad.envs import draws
 from riskgrad.envs.draws import Words
 from riskgrad.policy._layers import TOGETHER, Room, through
@@ -29,15 +28,13 @@ DOUBT = 1e-4  # above the error of u (1 + rough_exp(x)) near 1
 
 @helper
 def bend(units: FloatArray, row: int, unit: int, count: int, relu: bool) -> None:
-    """Apply the activation to units[row, unit, :count]; tanh |x| = (1 - e) / (1 + e) with e = exp(-2 |x|)."""
+    """Apply the activation to units[row, unit, :count]."""
     if relu:
         for i in range(count):
             units[row, unit, i] = max(units[row, unit, i], 0.0)
         return
     for i in range(count):
-        x = units[row, unit, i]
-        e = exp(-2.0 * abs(x))
-        units[row, unit, i] = math.copysign((1.0 - e) / (1.0 + e), x)
+        units[row, unit, i] = tanh(units[row, unit, i])
 
 
 @woven

@@ -24,6 +24,7 @@ from riskgrad.envs.base import CompiledEnv
 from riskgrad.episodes._folded import folded
 from riskgrad.episodes.base import checked_episodes, checked_pairs
 from riskgrad.errors import InputError
+from riskgrad.mdp.checks import checked_discount
 from riskgrad.policy import (
     MLP,
     Deterministic,
@@ -85,11 +86,9 @@ class CompiledSource:
         for name, value in (("horizon", horizon), ("threads", threads)):
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
                 raise InputError(name, "be an integer of at least 1", value)
-        if not 0.0 < discount <= 1.0:
-            raise InputError("discount", "be in (0, 1]", discount)
         self.env = env
         self.horizon = horizon or env.horizon
-        self.discount = float(discount)
+        self.discount = checked_discount(discount)
         self.threads = threads or cores()
 
     @property

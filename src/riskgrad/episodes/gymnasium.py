@@ -35,6 +35,7 @@ from riskgrad.episodes._work import Work
 from riskgrad.episodes.base import checked_episodes, checked_pairs
 from riskgrad.episodes.environments import Env, Environment, Recipe
 from riskgrad.errors import InputError
+from riskgrad.mdp.checks import checked_discount
 from riskgrad.policy import Greedy, ObservationStatistics, Policy
 from riskgrad.policy.base import checked_theta, checked_thetas
 from riskgrad.random import Stream
@@ -90,14 +91,12 @@ class GymnasiumSource:
         for name, value in (("horizon", horizon), ("lanes", lanes)):
             if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
                 raise InputError(name, "be an integer of at least 1", value)
-        if not isinstance(discount, float | int | np.number) or not 0.0 < discount <= 1.0:
-            raise InputError("discount", "be a number in (0, 1]", discount)
+        self.discount, self.greedy = checked_discount(discount), bool(greedy)
         if backend is not None and not isinstance(backend, Workers):
             raise InputError("backend", "have `workers` and `map`", backend, "see riskgrad.backend")
-        self._rules = Rules(Recipe.of(env, env_options), horizon, float(discount), native, int(lanes))
+        self._rules = Rules(Recipe.of(env, env_options), horizon, self.discount, native, int(lanes))
         self._player = Player(self._rules)
         self._work = Work(self._rules, self._player)
-        self.discount, self.greedy = float(discount), bool(greedy)
         self.backend: Workers = Serial() if backend is None else backend
         if self.backend.workers > 1:
             self._rules.recipe.check_portable()

@@ -15,7 +15,7 @@ from riskgrad._making import building, close, full_id
 from riskgrad.envs import CompiledEnv, compiled_twin
 from riskgrad.episodes.base import Source
 from riskgrad.episodes.compiled import CompiledSource
-from riskgrad.episodes.environments import Recipe
+from riskgrad.episodes.environments import Recipe, checked_options
 from riskgrad.episodes.gymnasium import GymnasiumSource, Workers
 from riskgrad.episodes.tabular import TabularSource
 from riskgrad.errors import InputError, UnknownNameError
@@ -48,7 +48,7 @@ def resolve_source(
         backend: for playing a Gymnasium environment, such as `riskgrad.backend.Processes(8)`.
     """
     made: Any = env
-    options = dict(env_options or {})
+    options = checked_options(env_options)
     if isinstance(made, str) and made in MODELS:
         made = MODELS[made]
     if isinstance(made, str):

@@ -6,13 +6,12 @@ Sums run in the order of the units, each observation by itself, so that an answe
 taken through the network with it.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from riskgrad.compiled import helper, woven
-from riskgrad.elementary import exp
+from riskgrad.elementary import tanh
 from riskgrad.policy._columns import write_1, write_2, write_4, write_8, write_32
 from riskgrad.types import FloatArray, IntArray
 
@@ -90,14 +89,13 @@ def write_layer(theta: FloatArray, start: int, room: Room, n: int, n_in: int, n_
 
 @woven
 def bend(units: FloatArray, b: int, count: int, relu: bool, bent: FloatArray, row: int) -> None:
-    """Write the activation of units[b, :count]; tanh |x| = (1 - e) / (1 + e) with e = exp(-2 |x|) is within 3e-16."""
+    """Write the activation of units[b, :count]."""
     if relu:
         for j in range(count):
             bent[row, j] = max(units[b, j], 0.0)
         return
     for j in range(count):
-        e = exp(-2.0 * min(abs(units[b, j]), 20.0))
-        bent[row, j] = math.copysign((1.0 - e) / (1.0 + e), units[b, j])
+        bent[row, j] = tanh(units[b, j])
 
 
 @helper

@@ -7,6 +7,7 @@ another are a pair: luck that both share cancels in their difference. Training n
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
@@ -22,6 +23,9 @@ from riskgrad.report.words import tail_mass
 from riskgrad.risk import Mean, RiskMeasure, parse
 from riskgrad.run import Run, load
 from riskgrad.types import DiscreteLaw, FloatArray
+
+# the settings that say what a run was trained on
+WHERE: Final = ("env", "horizon", "discount", "env_options", "env_options_text")
 
 EPISODES = 10_000
 
@@ -106,7 +110,7 @@ def _source(runs: Mapping[str, Run], env: Environment | None) -> Source:
     for label, run in runs.items():
         if run.settings.get("env") is None:
             raise InputError("env", f"be given, since the run {label} does not say what it was trained on", None)
-        if (run.settings["env"], played_with(run, name)) != (name, where):
+        if any(run.settings.get(key) != first.settings.get(key) for key in WHERE):
             words = f"{label} was trained on {run.settings['env']}, not on {name} as the first run was"
             raise InputError("runs", "be of one environment", words, "name one for all of them with --env")
     return resolve_source(name, **where)
