@@ -22,9 +22,9 @@ import numpy as np
 
 import riskgrad as rg
 from riskgrad.envs.twins import TWINS
-from riskgrad.episodes import CompiledSource
 from riskgrad.policy import MLP, LinearSoftmax, Policy
 from riskgrad.random import Purpose, Stream
+from riskgrad.sources import CompiledSource
 
 POLICIES, EPISODES, TURNS = 64, 64, 3
 STREAM = Stream(0, Purpose.EXAMPLE)

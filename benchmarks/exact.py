@@ -19,7 +19,7 @@ from riskgrad.risk import parse
 
 
 def unit(seed: int = 0) -> FiniteMDP:
-    """A random model of the size of those learnt from intensive-care records."""
+    """A random model of the size of those learned from intensive-care records."""
     rng = np.random.default_rng(seed)
     transition = np.zeros((716, 25, 716))
     for state in range(714):

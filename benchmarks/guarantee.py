@@ -14,7 +14,7 @@ import argparse
 import numpy as np
 
 import riskgrad as rg
-from riskgrad.report.style import COLOURS, figure, save
+from riskgrad.pages.style import COLORS, figure, save
 from riskgrad.theory import schedule
 
 SIZES = (16, 32, 64, 128, 256, 512, 1024)
@@ -36,7 +36,7 @@ class Case:
 
     def __init__(self, model: str, risk: str, algorithm: str) -> None:
         self.mdp, self.risk = MODELS[model], rg.risk.parse(risk)
-        self.source = rg.episodes.TabularSource(self.mdp)
+        self.source = rg.sources.TabularSource(self.mdp)
         self.policy = rg.policy.TabularGibbs(self.mdp.n_states, self.mdp.n_actions)
         self.theta = 0.5 * np.random.default_rng(1).normal(size=self.policy.dim)
         self.algorithm, self.options = ALGORITHMS[algorithm]
@@ -88,13 +88,13 @@ def main() -> None:
     for row, risk in enumerate(MEASURES):
         for column, model in enumerate(MODELS):
             axis = axes[row * len(MODELS) + column]
-            for name, colour in zip(ALGORITHMS, COLOURS, strict=False):
+            for name, color in zip(ALGORITHMS, COLORS, strict=False):
                 case = Case(model, risk, name)
                 errors = case.errors(arguments.seeds)
                 slope = np.polyfit(np.log(SIZES), np.log(errors), 1)[0]
                 ratio = case.ratio(256, seeds=4)
                 print(f"| {model} | {risk} | {name} | {slope:.2f} | {errors[-1]:.3g} | {ratio:.2f} |", flush=True)
-                axis.loglog(SIZES, errors, marker="o", markersize=3, color=colour, label=f"{name}: slope {slope:.2f}")
+                axis.loglog(SIZES, errors, marker="o", markersize=3, color=color, label=f"{name}: slope {slope:.2f}")
             axis.loglog(SIZES, errors[0] * (np.array(SIZES) / SIZES[0]) ** -0.5, "k:", linewidth=1, label="slope -0.5")
             axis.set_title(f"{model}, {risk}", loc="left", fontsize=10)
             axis.legend(frameon=False, fontsize=7)

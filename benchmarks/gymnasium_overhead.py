@@ -1,4 +1,4 @@
-"""How much of the time the source leaves to Gymnasium environments, and how it compares with vectorised ones.
+"""How much of the time the source leaves to Gymnasium environments, and how it compares with vectorized ones.
 
     python benchmarks/gymnasium_overhead.py [--quick]
 
@@ -26,10 +26,10 @@ from gymnasium.envs.classic_control import CartPoleEnv
 from gymnasium.wrappers import TimeLimit
 
 from riskgrad.backend import Processes
-from riskgrad.episodes.gymnasium import GymnasiumSource
 from riskgrad.policy import MLP, Gaussian
 from riskgrad.policy.base import Policy
 from riskgrad.random import Purpose, Stream
+from riskgrad.sources.gymnasium.source import GymnasiumSource
 
 ROWS, EPISODES = 32, 32
 
@@ -37,10 +37,10 @@ ROWS, EPISODES = 32, 32
 def linear_cart_pole() -> tuple[MLP, np.ndarray]:
     """A linear softmax that balances for a while, and perturbed copies of it."""
     policy = MLP(4, 2, ())
-    centre = np.zeros((5, 2))
-    centre[:4, 1] = (0.1, 0.3, 3.0, 1.0)
+    center = np.zeros((5, 2))
+    center[:4, 1] = (0.1, 0.3, 3.0, 1.0)
     noise = np.random.default_rng(0).normal(size=(ROWS, policy.dim))
-    return policy, centre.ravel() + 0.3 * noise
+    return policy, center.ravel() + 0.3 * noise
 
 
 def sync_vector(policy: MLP, thetas: np.ndarray, refill: bool, wrapped: bool = True, lanes: int = 64) -> float:

@@ -42,14 +42,14 @@ class Task:
 
     Attributes:
         episodes: the budget of each training, of 1,000 steps each.
-        normalise: whether observations are normalised, by us and by ARS as in RL Zoo.
+        normalize: whether observations are normalized, by us and by ARS as in RL Zoo.
         ours: settings of OnP-SF other than the defaults.
         zoo: settings of ARS in RL Zoo.
         faulty: episodes of the two parts of training under faults.
     """
 
     episodes: int
-    normalise: bool
+    normalize: bool
     ours: dict[str, Any]
     zoo: dict[str, Any]
     faulty: tuple[int, int]
@@ -58,14 +58,14 @@ class Task:
 TASKS: Final = {
     "Swimmer-v5": Task(
         episodes=500,
-        normalise=False,
+        normalize=False,
         ours={"directions": 8, "smoothing": 0.2, "step_size": 2e-4},
         zoo={"n_delta": 1, "n_top": 1, "delta_std": 0.01, "learning_rate": 0.02},
         faulty=(1_000, 2_000),
     ),
     "HalfCheetah-v5": Task(
         episodes=1_500,
-        normalise=True,
+        normalize=True,
         ours={},
         zoo={"n_delta": 32, "n_top": 4, "delta_std": 0.03, "learning_rate": 0.02},
         faulty=(6_000, 4_000),
@@ -80,7 +80,7 @@ class Ended(Exception):  # noqa: N818
 
 def by_onp_sf(env: str, task: Task, seed: int) -> list[float]:
     """Give the returns of training by OnP-SF, for each iteration their mean."""
-    options = {"normalise": task.normalise, "held_out": 0, "max_episodes": task.episodes, **task.ours}
+    options = {"normalize": task.normalize, "held_out": 0, "max_episodes": task.episodes, **task.ours}
     run = rg.train(env, risk="mean", policy="deterministic", seed=seed, **options)
     played = np.diff([0, *(line["episodes"] for line in run.history)])
     return [line["mean"] for line, count in zip(run.history, played, strict=True) for _ in range(count)]
@@ -103,7 +103,7 @@ def by_ars(env: str, task: Task, seed: int, zoo: bool) -> list[float]:
 
     played: Any = DummyVecEnv([lambda: gymnasium.make(env)])
     settings: dict[str, Any] = task.zoo if zoo else {}
-    if zoo and task.normalise:
+    if zoo and task.normalize:
         played = VecNormalize(played, norm_obs=True, norm_reward=False)
     with contextlib.suppress(Ended):
         Watched("LinearPolicy", played, seed=seed, **settings).learn(10**9, log_interval=None)  # type: ignore[arg-type]
@@ -172,7 +172,7 @@ def faulty(env: str) -> Faulty:
 def noise(envs: list[str], seeds: int, workers: int) -> None:
     """Print what training on the mean and on CVaR(0.1) reaches."""
     studies = [
-        Study(f"{env}, faulty", faulty, {"env": env}, FAULTY_STEPS, *task.faulty, {"normalise": task.normalise})
+        Study(f"{env}, faulty", faulty, {"env": env}, FAULTY_STEPS, *task.faulty, {"normalize": task.normalize})
         for env, task in ((env, TASKS[env]) for env in envs)
     ]
     compare(studies, seeds, workers)

@@ -3,7 +3,7 @@
     pip install "riskgrad[box2d]"
     python benchmarks/lunar_lander.py
 
-The engines are continuous and the policy is linear and deterministic on normalised observations, 18 parameters, trained
+The engines are continuous and the policy is linear and deterministic on normalized observations, 18 parameters, trained
 by OnP-SF in two parts; see `two_parts`. The wind has its default power and turbulence. An episode ends after 300 steps,
 so that hovering ends.
 """
@@ -21,7 +21,7 @@ def main() -> None:
     parser.add_argument("--then", type=int, default=4_000, help="episodes of going on with each measure")
     given = parser.parse_args()
     wind = {"continuous": True, "enable_wind": True}
-    study = Study("LunarLander-v3", "LunarLander-v3", wind, 300, given.first, given.then, {"normalise": True})
+    study = Study("LunarLander-v3", "LunarLander-v3", wind, 300, given.first, given.then, {"normalize": True})
     compare([study], given.seeds, given.workers)
 
 

@@ -4,7 +4,7 @@
     python benchmarks/practical.py chosen                   the defaults of `rg.train` on every problem, five seeds
     python benchmarks/practical.py small                    batches of several sizes with 2,000 episodes, three seeds
 
-The search changes one thing at a time from a centre and gives every setting the same number of episodes, few enough for
+The search changes one thing at a time from a center and gives every setting the same number of episodes, few enough for
 settings to differ. It trains by the score algorithm, which is what `algorithm="auto"` takes. Finished trainings are
 kept as lines of JSON, and what is there is not done again.
 """
@@ -29,7 +29,7 @@ SEEDS: Final = 2
 SMALL: Final = 2_000
 BATCHES: Final = (25, 50, 100, 200, 400)
 FAILED: Final = 0.5  # of the way from the start to the best
-CENTRE: Final[dict[str, Any]] = {
+CENTER: Final[dict[str, Any]] = {
     "step": 0.1,
     "memory": 0.999,
     "episodes": 400,
@@ -67,7 +67,7 @@ SETTINGS: Final[list[dict[str, Any]]] = [
 def train(work: tuple[str, dict[str, Any], int]) -> dict[str, Any]:
     """Train with one setting on one problem with one seed."""
     name, setting, seed = work
-    task, full = problem(name), {**CENTRE, **setting}
+    task, full = problem(name), {**CENTER, **setting}
     path = None if full["path"] is None or task.risk == "mean" else float(full["path"])
     run = rg.score_ascent(
         task.source,
@@ -114,7 +114,7 @@ def print_settings(rows: list[dict[str, Any]]) -> None:
     """Print a row for each setting, the best first: fewest failures, then the mean reach."""
     reaches: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
-        text = ", ".join(f"{name} {value}" for name, value in row["setting"].items()) or "centre"
+        text = ", ".join(f"{name} {value}" for name, value in row["setting"].items()) or "center"
         reaches[text][row["problem"]].append(row["reach"])
     hard = [name for name in MAKERS if "cvar" in name]
     print("| change | failures | mean reach |", " | ".join(hard), "|")

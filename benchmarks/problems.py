@@ -14,14 +14,14 @@ import numpy as np
 
 import riskgrad as rg
 from riskgrad.envs import compiled_twin
-from riskgrad.episodes import TabularSource
-from riskgrad.episodes.base import Source
-from riskgrad.episodes.compiled import CompiledSource
 from riskgrad.exact.optimal import best_deterministic
 from riskgrad.mdp import FiniteMDP
 from riskgrad.mdp.models import MODELS
 from riskgrad.policy import Greedy, LinearSoftmax, Policy, TabularGibbs
 from riskgrad.random import Purpose, Stream
+from riskgrad.sources import TabularSource
+from riskgrad.sources.base import Source
+from riskgrad.sources.compiled import CompiledSource
 
 MAZE: Final = "riskgrad/GuardedMaze-v0"
 TEST_EPISODES: Final = 50_000

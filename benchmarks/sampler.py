@@ -27,10 +27,10 @@ from pathlib import Path
 import gymnasium as gym
 import numpy as np
 
-from riskgrad.episodes import TabularSource
 from riskgrad.mdp import FiniteMDP, from_gymnasium
 from riskgrad.policy import TabularGibbs
 from riskgrad.random import Purpose, Stream
+from riskgrad.sources import TabularSource
 
 HERE = Path(__file__).parent
 POLICIES = 64
@@ -226,7 +226,7 @@ def started() -> None:
     """Say how long a process takes from import to its first returns, without and with the compiled code on disk."""
     script = (
         "import time; t = time.perf_counter(); import numpy as np; from riskgrad.mdp import from_gymnasium;"
-        "from riskgrad.episodes import TabularSource; from riskgrad.policy import TabularGibbs;"
+        "from riskgrad.sources import TabularSource; from riskgrad.policy import TabularGibbs;"
         "from riskgrad.random import Stream, Purpose;"
         "s = TabularSource(from_gymnasium('FrozenLake8x8-v1', horizon=200, discount=1.0));"
         "s.returns(TabularGibbs(64, 4), np.zeros((4, 256)), 8, Stream(0, Purpose.EXAMPLE));"

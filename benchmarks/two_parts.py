@@ -14,8 +14,8 @@ import numpy as np
 
 import riskgrad as rg
 from riskgrad.ascent import Adam
-from riskgrad.episodes.gymnasium import GymnasiumSource
 from riskgrad.random import Purpose, Stream
+from riskgrad.sources.gymnasium.source import GymnasiumSource
 
 TEST_EPISODES: Final = 1_000
 NEUTRAL, AVERSE, BEFORE = "mean", "cvar:0.1", "the first part alone"
@@ -61,8 +61,8 @@ def trained(work: tuple[Study, int]) -> dict[str, Result]:
     options = {"policy": "deterministic", "seed": seed, **study.options}
     before = rg.train(source, NEUTRAL, max_episodes=study.first, held_out=20, **options)
     found = {BEFORE: tested(source, before, before.episodes_used)}
-    # where observations are normalised, by the statistics that the policy now has
-    options |= {"policy": before.policy, "theta": before.theta, "normalise": False, **GOING_ON}
+    # where observations are normalized, by the statistics that the policy now has
+    options |= {"policy": before.policy, "theta": before.theta, "normalize": False, **GOING_ON}
     for risk in (NEUTRAL, AVERSE):
         run = rg.train(source, risk, max_episodes=study.then, **options)
         found[risk] = tested(source, run, before.episodes_used + run.episodes_used)

@@ -12,11 +12,11 @@ import tracemalloc
 
 import numpy as np
 
-from riskgrad.episodes import TabularSource
 from riskgrad.mdp import from_gymnasium
 from riskgrad.policy import TabularGibbs
 from riskgrad.policy.softmax import log_softmax
 from riskgrad.random import Purpose, Stream
+from riskgrad.sources import TabularSource
 from riskgrad.types import Episodes
 from riskgrad.weights import log_ratios
 
@@ -33,12 +33,12 @@ def trajectories(batch: Episodes, n_actions: int) -> tuple[np.ndarray, np.ndarra
     return steps, batch.lengths
 
 
-def looped(logs: np.ndarray, behaviour: np.ndarray, steps: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+def looped(logs: np.ndarray, behavior: np.ndarray, steps: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     total = np.zeros((len(logs), len(lengths)))
     for t in range(len(steps)):
         running = np.flatnonzero(lengths > t)
         codes = steps[t, running]
-        total[:, running] += logs[:, codes] - behaviour[codes]
+        total[:, running] += logs[:, codes] - behavior[codes]
     return total
 
 
@@ -49,7 +49,7 @@ def main() -> None:
     thetas = theta + 0.1 * np.random.default_rng(0).normal(size=(POLICIES, policy.dim))
     batch = TabularSource(mdp).record(policy, theta, EPISODES, Stream(0, Purpose.EXAMPLE))
     steps, lengths = trajectories(batch, mdp.n_actions)
-    logs, behaviour = (
+    logs, behavior = (
         log_softmax(rows.reshape(-1, mdp.n_states, mdp.n_actions)).reshape(len(rows), -1)
         for rows in (thetas, theta[None])
     )
@@ -57,7 +57,7 @@ def main() -> None:
     for _ in range(ROUNDS):
         for name, call in (
             ("riskgrad", lambda: log_ratios(policy, thetas, batch)),
-            ("NumPy loop over steps", lambda: looped(logs, behaviour[0], steps, lengths)),
+            ("NumPy loop over steps", lambda: looped(logs, behavior[0], steps, lengths)),
         ):
             begin = time.perf_counter()
             found = call()

@@ -2,7 +2,7 @@
 
 - The READMEs of `benchmarks` and `examples` become pages of the site, with figures and scripts, from the one place
   where they are kept.
-- A picture of docs/pictures, an image in the Markdown, is put into the page, so that its colours follow the page's
+- A picture of docs/pictures, an image in the Markdown, is put into the page, so that its colors follow the page's
   scheme and its text is the page's own; the image's alternative text becomes its label.
 - The page of the command line is filled from the commands themselves.
 - Pages that are wide, or alone in their section, go without a side bar.

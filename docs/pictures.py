@@ -2,7 +2,7 @@
 
 Every number in them is computed here by the library. A picture is a function that gives a figure and a sentence with
 its main numbers; the sentence goes into the file as its description, and a test computes the quick ones anew and
-compares. The drawings use the theme of the report, so that their colours are variables: an image alone follows the
+compares. The drawings use the theme of the report, so that their colors are variables: an image alone follows the
 reader's scheme by a style of its own, and a page of the site brings its own (docs/hooks.py).
 """
 
@@ -17,7 +17,7 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
 
 import riskgrad as rg
 from riskgrad.envs import maze
-from riskgrad.report.theme import DASHES, GRID, INK, MUTED, canvas, colour, inline, ticks
+from riskgrad.pages.theme import DASHES, GRID, INK, MUTED, canvas, color, inline, ticks
 
 FOLDER = Path(__file__).parent / "pictures"
 SCHEMES = {  # of an image that stands alone: ink, runs, muted, grid; docs/assets/site.css has the same for pages
@@ -41,8 +41,8 @@ def flow() -> Drawn:
         ("report", "one page", 8.5, 0.0, 2),
     ]  # fmt: skip
     for name, about, x, y, row in boxes:
-        axis.add_patch(FancyBboxPatch((x, y), 3.5, 2.0, "round,pad=0,rounding_size=0.3", fill=False, ec=colour(row)))
-        axis.text(x + 1.75, y + 1.28, name, ha="center", va="center", fontsize=11, weight="bold", color=colour(row))
+        axis.add_patch(FancyBboxPatch((x, y), 3.5, 2.0, "round,pad=0,rounding_size=0.3", fill=False, ec=color(row)))
+        axis.text(x + 1.75, y + 1.28, name, ha="center", va="center", fontsize=11, weight="bold", color=color(row))
         axis.text(x + 1.75, y + 0.58, about, ha="center", va="center", fontsize=8.5)
     right = [(3.5, 4.25), (7.75, 8.5)]
     ways = [((x, y), (to, y)) for y in (7.4, 1.0) for x, to in right] + [((to, 4.2), (x, 4.2)) for x, to in right]
@@ -60,7 +60,7 @@ def roads_days() -> Drawn:
     words: list[str] = []
     for index, (name, law) in enumerate(_roads().items()):
         minutes = -law.values
-        axis.bar(minutes, law.probabilities, width=1.7, color=colour(1 - index), label=name)
+        axis.bar(minutes, law.probabilities, width=1.7, color=color(1 - index), label=name)
         for x, mass in zip(minutes, law.probabilities, strict=True):
             if mass < 0.2:
                 axis.annotate(f"{mass:.1%}", (x, mass), (0, 3), "data", "offset points", ha="center", fontsize=9)
@@ -81,7 +81,7 @@ def roads_tails() -> Drawn:
     means: list[np.ndarray] = []
     for index, (name, law) in enumerate(_roads().items()):
         means.append(np.array([_worst(law, part) for part in parts]))
-        axis.plot(parts, means[-1], color=colour(1 - index), linewidth=2.2, linestyle=DASHES[index], label=name)
+        axis.plot(parts, means[-1], color=color(1 - index), linewidth=2.2, linestyle=DASHES[index], label=name)
         words.append(f"{name}: worst tenth {_worst(law, 0.1):.2f}, all {law.mean:.2f}")
     crossing = float(parts[np.argmax(means[0] > means[1])])
     axis.axvline(crossing, color=MUTED, linewidth=1.0, linestyle=":")
@@ -124,8 +124,8 @@ def laws() -> Drawn:
         "rare jackpot": np.where(x >= 6.0, np.exp((6.0 - np.maximum(x, 6.0)) / 4.0) / 4.0, 0.0),
     }
     for index, (name, density) in enumerate(shapes.items()):
-        axis.plot(x, density, color=colour(index), linewidth=2.0, linestyle=DASHES[index], label=name)
-        axis.fill_between(x, density, color=colour(index), alpha=0.12, linewidth=0)
+        axis.plot(x, density, color=color(index), linewidth=2.0, linestyle=DASHES[index], label=name)
+        axis.fill_between(x, density, color=color(index), alpha=0.12, linewidth=0)
     axis.set(xlabel="return", yticks=[], ylim=(0, 0.36))
     _legend(axis, ncols=3)
     return page, "; ".join(
@@ -141,7 +141,7 @@ def verdicts() -> Drawn:
     for index, (name, law) in enumerate(_three().items()):
         values = [rg.risk.parse(text).value(law) for text in names]
         rows = np.arange(len(names)) + 0.17 * (index - 1)
-        axis.plot(values, rows, "os^"[index], markersize=6, color=colour(index), label=name, clip_on=False)
+        axis.plot(values, rows, "os^"[index], markersize=6, color=color(index), label=name, clip_on=False)
         words.append(f"{name}: " + ", ".join(f"{text} {value:.1f}" for text, value in zip(names, values, strict=True)))
     axis.set_yticks(range(len(names)), names)
     axis.set(xlabel="what the measure makes of the return", ylim=(len(names) - 0.5, -1.3))
@@ -157,7 +157,7 @@ def gift() -> Drawn:
     for index, text in enumerate(["mean", "dual-power:2", "cvar:0.1", "mean-variance:0.25"]):
         measure = rg.risk.parse(text)
         values = [measure.value(rg.DiscreteLaw([10.0, 10.0 + x], [0.5, 0.5])) for x in gifts]
-        axis.plot(gifts, values, color=colour(index), linewidth=2.0, linestyle=DASHES[index], label=text)
+        axis.plot(gifts, values, color=color(index), linewidth=2.0, linestyle=DASHES[index], label=text)
         words.append(f"{text}: {values[16]:.2f} at 4, {values[-1]:.2f} at 12")
     axis.set(xlabel="x: what half of the episodes get on top of 10", ylabel="value")
     _legend(axis, loc="upper left")
@@ -172,7 +172,7 @@ def noise() -> Drawn:
     for index, m in enumerate((100, 400, 2000, 10_000)):
         sample = np.sort(np.random.default_rng(m).normal(size=(2_000_000 // m, m)), axis=1)
         errors = [float(np.std(rg.risk.CVaR(level).estimate(sample))) for level in levels]
-        axis.plot(levels, errors, color=colour(index), linewidth=2.0, linestyle=DASHES[index], label=f"m = {m:,}")
+        axis.plot(levels, errors, color=color(index), linewidth=2.0, linestyle=DASHES[index], label=f"m = {m:,}")
         words.append(f"m = {m}: {errors[0]:.2f} at 0.5%, {errors[-1]:.2f} at 50%")
     axis.set(xscale="log", yscale="log", xlabel="alpha of cvar", ylabel="error, in deviations of R")
     axis.set_xticks([0.005, 0.02, 0.05, 0.1, 0.2, 0.5])
@@ -246,7 +246,7 @@ def _weights(names: list[str], span: tuple[float, float]) -> Drawn:
     for index, text in enumerate(names):
         g = rg.distortion.Identity() if text == "mean" else rg.risk.parse(text).function
         weight = g.derivative(1.0 - q)
-        hue = MUTED if text == "mean" else colour(index - 1)
+        hue = MUTED if text == "mean" else color(index - 1)
         axis.plot(q, weight, color=hue, linewidth=1.4 if text == "mean" else 2.0, linestyle=DASHES[index], label=text)
         words.append(f"{text}: {weight[20]:.2f} at 1%, {weight[1800]:.2f} at 90%")
     axis.set(xlabel="quantile of the return, worst to best", ylabel="weight", xlim=span)
@@ -265,14 +265,14 @@ def _walks(risk: str, hue: int) -> Drawn:
     for x, y in np.argwhere(maze.WALLS):
         axis.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, color=GRID, linewidth=0.8))
     for (x, y), text, shade, place in ((maze.GOAL, "goal", 2, (5.4, 1.95)), (maze.GUARDED, "guard", 3, (5.4, 0.17))):
-        axis.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, color=colour(shade), alpha=0.4, linewidth=0))
+        axis.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, color=color(shade), alpha=0.4, linewidth=0))
         axis.text(*place, text, ha="right", fontsize=10, color=INK)
     guarded = 0
     for seed in range(40):
         way, passed = _walk(run, seed)
         guarded += passed
-        axis.plot(way[:, 0], way[:, 1], color=colour(hue), alpha=0.35, linewidth=1.0)
-        axis.plot(*way[0], "o", markersize=2.5, color=colour(hue))
+        axis.plot(way[:, 0], way[:, 1], color=color(hue), alpha=0.35, linewidth=1.0)
+        axis.plot(*way[0], "o", markersize=2.5, color=color(hue))
     values = ", ".join(f"{row.risk} {row.value:.2f}" for row in table.rows)
     return page, f"trained on {risk}: {guarded} of 40 walks pass the guard; {values}"
 

@@ -7,7 +7,7 @@
 The environment is Gymnasium's LunarLander-v3 with continuous engines and wind, played in two processes. A tail measure
 has nothing to say to a lander that always crashes, so flying is learned first, on the mean; from that policy one
 training goes on with the mean and one with the mean of the worst tenth, with equally many episodes. Policies are linear
-and deterministic on normalised observations, 18 parameters, so OnP-SF trains them. About 5 minutes on 2 cores.
+and deterministic on normalized observations, 18 parameters, so OnP-SF trains them. About 5 minutes on 2 cores.
 """
 
 import argparse
@@ -17,8 +17,8 @@ import numpy as np
 
 import riskgrad as rg
 from riskgrad.ascent import Adam
-from riskgrad.episodes.film import frames, save_gif
 from riskgrad.random import Purpose, Stream
+from riskgrad.sources.gymnasium.film import frames, save_gif
 
 RISK = "cvar:0.1"
 WIND = {"continuous": True, "enable_wind": True}
@@ -36,9 +36,9 @@ def main() -> None:
     given = options.parse_args()
 
     with rg.backend.Processes(2) as processes:
-        lander = rg.episodes.GymnasiumSource("LunarLander-v3", horizon=300, env_options=WIND, backend=processes)
+        lander = rg.sources.GymnasiumSource("LunarLander-v3", horizon=300, env_options=WIND, backend=processes)
         learn = partial(rg.train, lander, seed=given.seed)
-        first = {"policy": "deterministic", "normalise": True, "held_out": 20}
+        first = {"policy": "deterministic", "normalize": True, "held_out": 20}
         flying = learn("mean", max_episodes=given.first, **first)
         more = {"directions": 4, "episodes": 10, "step_size": Adam(0.05), "risk_path": None}
         more["held_out"] = given.then // 20
@@ -55,7 +55,7 @@ def main() -> None:
             print(f"\nThe film is {given.film}, {len(shots)} frames.")
 
 
-def report(name: str, lander: rg.episodes.GymnasiumSource, run: rg.Run, flights: int) -> None:
+def report(name: str, lander: rg.sources.GymnasiumSource, run: rg.Run, flights: int) -> None:
     """Print what a policy does on test flights, the same ones for each."""
     returns = lander.returns(run.policy, run.theta[None], flights, Stream(0, Purpose.EVALUATION)).values[0]
     tail, failed = rg.risk.parse(RISK).estimate(returns), np.mean(returns < CRASH)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from riskgrad.compiled import kernel
-from riskgrad.elementary import (
+from riskgrad.kernels.compile import kernel
+from riskgrad.kernels.elementary import (
     exp,
     exp_of,
     fma,

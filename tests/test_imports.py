@@ -14,11 +14,11 @@ SOURCE = Path(riskgrad.__file__).parent
 # the flow: a module may import what stands before it
 ORDER = [
     "errors",
+    "registry",
     "types",
     "random",
-    "_making",
-    "compiled",
-    "elementary",
+    "kernels",
+    "making",
     "distortion",
     "risk",
     "policy",
@@ -26,7 +26,7 @@ ORDER = [
     "envs",
     "exact",
     "backend",
-    "episodes",
+    "sources",
     "weights",
     "gradient",
     "ascent",
@@ -35,7 +35,7 @@ ORDER = [
     "algorithms",
     "evaluation",
     "_train",
-    "report",
+    "pages",
     "testing",
     "cli",
 ]

@@ -4,8 +4,8 @@ import pytest
 
 import riskgrad as rg
 from riskgrad.algorithms import PRACTICAL
-from riskgrad.episodes import TabularSource
 from riskgrad.errors import InputError, UnknownNameError
+from riskgrad.sources import TabularSource
 
 MDP = rg.mdp.two_roads()
 QUICK = {"iterations": 3, "episodes": 50, "held_out": 20}
@@ -24,7 +24,7 @@ def test_averse_and_neutral_training_take_different_roads():
     assert worth(neutral, "cvar:0.1") < -60.0
 
 
-def test_what_is_optimised_on_the_way_is_said():
+def test_what_is_optimized_on_the_way_is_said():
     averse, neutral = (rg.train(MDP, risk=risk, **QUICK) for risk in ("cvar:0.1", "mean"))
     assert any("(1 - w) dual-power:2 + w cvar:0.1" in note for note in averse.notes)
     assert any("entropy bonus of" in note for note in averse.notes)

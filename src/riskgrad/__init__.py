@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from riskgrad import backend as backend
     from riskgrad import distortion as distortion
     from riskgrad import envs as envs
-    from riskgrad import episodes as episodes
     from riskgrad import evaluation as evaluation
     from riskgrad import exact as exact
     from riskgrad import gradient as gradient
@@ -26,17 +25,18 @@ if TYPE_CHECKING:
     from riskgrad import policy as policy
     from riskgrad import risk as risk
     from riskgrad import run as run
+    from riskgrad import sources as sources
     from riskgrad import theory as theory
     from riskgrad import weights as weights
     from riskgrad._train import train as train
     from riskgrad.algorithms import offp_sf as offp_sf
     from riskgrad.algorithms import onp_sf as onp_sf
     from riskgrad.algorithms import score_ascent as score_ascent
-    from riskgrad.episodes import LoggedEpisodes as LoggedEpisodes
     from riskgrad.evaluation import evaluate as evaluate
-    from riskgrad.report.distortions import plot_distortions as plot_distortions
+    from riskgrad.pages.distortions import plot_distortions as plot_distortions
     from riskgrad.run import Run as Run
     from riskgrad.run import load as load
+    from riskgrad.sources import LoggedEpisodes as LoggedEpisodes
     from riskgrad.types import DiscreteLaw as DiscreteLaw
 
 __version__ = "0.1.0"
@@ -47,7 +47,7 @@ _HOMES = {
     "backend": "riskgrad.backend",
     "distortion": "riskgrad.distortion",
     "envs": "riskgrad.envs",
-    "episodes": "riskgrad.episodes",
+    "sources": "riskgrad.sources",
     "evaluation": "riskgrad.evaluation",
     "exact": "riskgrad.exact",
     "gradient": "riskgrad.gradient",
@@ -58,13 +58,13 @@ _HOMES = {
     "theory": "riskgrad.theory",
     "weights": "riskgrad.weights",
     "DiscreteLaw": "riskgrad.types",
-    "LoggedEpisodes": "riskgrad.episodes",
+    "LoggedEpisodes": "riskgrad.sources",
     "Run": "riskgrad.run",
     "evaluate": "riskgrad.evaluation",
     "load": "riskgrad.run",
     "offp_sf": "riskgrad.algorithms",
     "onp_sf": "riskgrad.algorithms",
-    "plot_distortions": "riskgrad.report.distortions",
+    "plot_distortions": "riskgrad.pages.distortions",
     "score_ascent": "riskgrad.algorithms",
     "train": "riskgrad._train",
 }
@@ -78,7 +78,6 @@ __all__ = [
     "backend",
     "distortion",
     "envs",
-    "episodes",
     "evaluate",
     "evaluation",
     "exact",
@@ -92,6 +91,7 @@ __all__ = [
     "risk",
     "run",
     "score_ascent",
+    "sources",
     "theory",
     "train",
     "weights",

@@ -23,18 +23,18 @@ from riskgrad.algorithms.problem import held_out_size, looks, whole
 from riskgrad.algorithms.schedule import ScheduleName, affordable_episodes, default_numbers
 from riskgrad.ascent import Ascent
 from riskgrad.backend import Patient, Processes
-from riskgrad.compiled import cores
-from riskgrad.episodes._named_policy import NAMES, named_policy
-from riskgrad.episodes.base import Source
-from riskgrad.episodes.gymnasium import GymnasiumSource
-from riskgrad.episodes.resolve import Environment, closing, resolve_source
 from riskgrad.errors import InputError, UnknownNameError
+from riskgrad.kernels.compile import cores
 from riskgrad.policy import Policy
 from riskgrad.policy.base import WithoutDensity
-from riskgrad.policy.normalise import bare
+from riskgrad.policy.normalize import bare
 from riskgrad.risk import RiskMeasure, parse
 from riskgrad.run import Run
 from riskgrad.run.recipes import describe, kept_options, written
+from riskgrad.sources.base import Source
+from riskgrad.sources.gymnasium.source import GymnasiumSource
+from riskgrad.sources.named_policy import NAMES, named_policy
+from riskgrad.sources.resolve import Environment, closing, resolve_source
 
 ALGORITHMS: Final[Mapping[str, Callable[..., Run]]] = {"onp_sf": onp_sf, "offp_sf": offp_sf, "score": score_ascent}
 
@@ -52,7 +52,7 @@ def train(
     env_options: Mapping[str, Any] | None = None,
     threads: int | None = None,
     processes: int | None = None,
-    normalise: bool = False,
+    normalize: bool = False,
     schedule: ScheduleName = "practical",
     step_size: float | str | Ascent | None = None,
     smoothing: float | None = None,
@@ -84,7 +84,7 @@ def train(
             does not depend on their number. By default this process, until playing has taken some seconds, and from
             then on one for each core, where they can make the environment (see `riskgrad.backend.Patient`). For another
             engine than processes of this machine give `env` as a source, `GymnasiumSource(env, backend=...)`.
-        normalise: whether the policy sees observations less their mean, over their spread, from statistics of what was
+        normalize: whether the policy sees observations less their mean, over their spread, from statistics of what was
             seen in the first half of the run; see `riskgrad.algorithms.observing`. For observations whose coordinates
             differ much in scale.
         schedule: "practical", or "paper" for the schedule of the main theorem.
@@ -110,7 +110,7 @@ def train(
         name = _algorithm(algorithm, measure, trained)
         plain = schedule == "paper"
         options: dict[str, Any] = {"step_size": step_size, "episodes": episodes, "schedule": schedule}
-        options |= {"held_out": held_out, "normalise": normalise}
+        options |= {"held_out": held_out, "normalize": normalize}
         bonus = 0.0 if plain or isinstance(bare(trained), WithoutDensity) else PRACTICAL.entropy
         options["entropy"] = bonus if entropy is None else entropy
         options["risk_path"] = _path(measure, plain) if risk_path == "auto" else risk_path
@@ -220,7 +220,7 @@ def _afforded(
     cost = m * estimates
 
     def total(count: int) -> int:
-        first = first_cost(options["normalise"], policy)
+        first = first_cost(options["normalize"], policy)
         return first + count * cost + (len(looks(count)) + 1) * held_out_size(options["held_out"], count, cost)
 
     count = budget // cost

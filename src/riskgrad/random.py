@@ -82,7 +82,7 @@ class Stream:
 
 
 def mix(word: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Finalise SplitMix64: a bijection of 64-bit words whose every output bit depends on every input bit."""
+    """Finalize SplitMix64: a bijection of 64-bit words whose every output bit depends on every input bit."""
     with np.errstate(over="ignore"):
         word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

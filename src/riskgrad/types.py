@@ -36,7 +36,7 @@ class Returns:
 
 @dataclass(frozen=True, slots=True)
 class Episodes:
-    """A recorded batch of m episodes of one behaviour policy, kept as visits so that it can be reweighted.
+    """A recorded batch of m episodes of one behavior policy, kept as visits so that it can be reweighted.
 
     What an episode did is a bag of visits: the pairs (observation, action) that it met and how often. That is all that
     an importance ratio or a score needs. Visits of episode i are the rows offsets[i]:offsets[i + 1].
@@ -48,7 +48,7 @@ class Episodes:
         observations: a state index [V], or an observation [V, ...].
         actions: an action index [V], or an action [V, ...].
         counts: how often the episode made this visit [V].
-        log_behaviour: log b(action | observation) of the policy that acted [V].
+        log_behavior: log b(action | observation) of the policy that acted [V].
     """
 
     values: FloatArray
@@ -57,7 +57,7 @@ class Episodes:
     observations: NDArray[Any]
     actions: NDArray[Any]
     counts: IntArray
-    log_behaviour: FloatArray
+    log_behavior: FloatArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ def visits(observations, counts):
         observations=observations,
         actions=np.zeros(size, dtype=np.int64),
         counts=np.asarray(counts),
-        log_behaviour=np.zeros(size),
+        log_behavior=np.zeros(size),
     )
 
 

@@ -11,10 +11,10 @@ import pytest
 from gymnasium import spaces
 
 import riskgrad as rg
-from riskgrad.episodes import GymnasiumSource
 from riskgrad.errors import InputError
 from riskgrad.policy import MLP, Deterministic, Gaussian, Gibbs, LinearSoftmax, Policy
 from riskgrad.random import Purpose, Stream
+from riskgrad.sources import GymnasiumSource
 
 
 class Aim(gymnasium.Env):

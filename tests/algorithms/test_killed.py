@@ -33,7 +33,7 @@ def test_killed_ten_times_and_resumed_ends_as_if_never_killed(tmp_path):
     context.set_forkserver_preload(["riskgrad.algorithms"])
     mdp, folder, moments = rg.mdp.two_roads(), tmp_path / "killed", np.random.default_rng(8)
     problem = (
-        rg.episodes.TabularSource(mdp, threads=1),
+        rg.sources.TabularSource(mdp, threads=1),
         rg.policy.TabularGibbs(mdp.n_states, mdp.n_actions),
         "cvar:0.1",
     )

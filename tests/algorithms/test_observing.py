@@ -1,4 +1,4 @@
-"""Normalised observations along a run: which statistics are in force, when they move, and that nothing is lost."""
+"""Normalized observations along a run: which statistics are in force, when they move, and that nothing is lost."""
 
 import multiprocessing
 import time
@@ -11,15 +11,15 @@ import riskgrad as rg
 from riskgrad.algorithms import PRACTICAL
 from riskgrad.algorithms.observing import of_batch
 from riskgrad.backend import Processes
-from riskgrad.episodes import GymnasiumSource
 from riskgrad.errors import EpisodeError, InputError
-from riskgrad.policy import MLP, Deterministic, Normalised, ObservationStatistics
+from riskgrad.policy import MLP, Deterministic, Normalized, ObservationStatistics
 from riskgrad.random import Purpose, Stream
 from riskgrad.run.record import HISTORY
+from riskgrad.sources import GymnasiumSource
 from riskgrad.weights import log_ratios
 
 ALGORITHMS = ("onp_sf", "offp_sf", "score")
-QUICK = {"iterations": 6, "episodes": 8, "held_out": 5, "seed": 4, "normalise": True, "horizon": 6}
+QUICK = {"iterations": 6, "episodes": 8, "held_out": 5, "seed": 4, "normalize": True, "horizon": 6}
 FIRST = PRACTICAL.first_look
 
 
@@ -34,9 +34,9 @@ def stopper(k):
 def same(run, other):
     for name in ("theta", "random_theta", "last_theta"):
         np.testing.assert_array_equal(getattr(run, name), getattr(other, name))
-        assert set(run.normalisation[name]) == {"count", "mean", "squares", "limit"}
-        for part, array in run.normalisation[name].items():
-            np.testing.assert_array_equal(array, other.normalisation[name][part])
+        assert set(run.normalization[name]) == {"count", "mean", "squares", "limit"}
+        for part, array in run.normalization[name].items():
+            np.testing.assert_array_equal(array, other.normalization[name][part])
     assert run.history == other.history
     assert run.episodes_used == other.episodes_used
 
@@ -64,19 +64,19 @@ def test_statistics_are_of_the_first_half_of_the_run(algorithm):
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_first_episodes_are_counted_and_kept_within_the_budget(algorithm):
-    with_first, without = (trained(algorithm, normalise=normalise) for normalise in (True, False))
+    with_first, without = (trained(algorithm, normalize=normalize) for normalize in (True, False))
     assert with_first.episodes_used == without.episodes_used + FIRST
-    assert without.normalisation == {}
-    assert any("observations were normalised" in note for note in with_first.notes)
+    assert without.normalization == {}
+    assert any("observations were normalized" in note for note in with_first.notes)
     run = trained(algorithm, iterations=None, max_episodes=233, directions=1 if algorithm != "score" else None)
     assert 200 < run.episodes_used <= 233
 
 
 def test_the_first_statistics_are_those_of_the_start():
     source, policy = GymnasiumSource(Scaled, horizon=6), MLP(2, 2, ())
-    run = rg.offp_sf(source, policy, "mean", iterations=1, episodes=4, held_out=0, seed=4, normalise=True)
+    run = rg.offp_sf(source, policy, "mean", iterations=1, episodes=4, held_out=0, seed=4, normalize=True)
     batch = source.record(policy, np.zeros(policy.dim), FIRST, Stream(4, Purpose.OBSERVING))
-    np.testing.assert_allclose(run.normalisation["random_theta"]["mean"], of_batch(batch).mean, rtol=1e-12)
+    np.testing.assert_allclose(run.normalization["random_theta"]["mean"], of_batch(batch).mean, rtol=1e-12)
     np.testing.assert_allclose(run.random_policy.statistics.std, of_batch(batch).std, rtol=1e-12)
 
 
@@ -84,10 +84,10 @@ def test_the_first_statistics_are_those_of_the_start():
 def test_it_learns_what_raw_observations_hide(algorithm):
     m = 10 if algorithm == "onp_sf" else 40
     options = {"iterations": 20, "episodes": m, "risk_path": None, "entropy": 0.0, "held_out": 0}
-    raw, normalised = (trained(algorithm, normalise=normalise, **options) for normalise in (False, True))
+    raw, normalized = (trained(algorithm, normalize=normalize, **options) for normalize in (False, True))
     # a blind policy gets 3 of 6
     assert rg.evaluate(raw, Scaled, "mean", 200, horizon=6).rows[0].value < 3.6
-    assert rg.evaluate(normalised, Scaled, "mean", 200, horizon=6).rows[0].value > 4.6
+    assert rg.evaluate(normalized, Scaled, "mean", 200, horizon=6).rows[0].value > 4.6
 
 
 def test_a_policy_without_a_density_sees_them_too():
@@ -217,34 +217,34 @@ def test_a_run_is_built_on_with_its_statistics(tmp_path):
     more = rg.train(Scaled, "mean", policy=first.last_policy, theta=first.last_theta, **{**QUICK, "iterations": 2})
     # no first episodes, and the count goes on
     assert more.last_policy.statistics.count == first.last_policy.statistics.count + 6 * 8
-    fixed = {**QUICK, "normalise": False, "folder": tmp_path / "run"}
+    fixed = {**QUICK, "normalize": False, "folder": tmp_path / "run"}
     rg.train(Scaled, "mean", policy=first.policy, theta=first.theta, **fixed)
     again = rg.load(tmp_path / "run")
     np.testing.assert_array_equal(again.policy.statistics.mean, first.policy.statistics.mean)
     assert isinstance(again.policy.policy, MLP)
-    assert (again.settings["normalise"], again.settings["policy"]["kind"]) == (None, "Normalised")
+    assert (again.settings["normalize"], again.settings["policy"]["kind"]) == (None, "Normalized")
 
 
 @pytest.mark.parametrize("algorithm", [rg.offp_sf, rg.score_ascent])
 def test_a_log_has_one_set_of_statistics(algorithm):
     source, policy = GymnasiumSource(Scaled, horizon=6), MLP(2, 2, ())
     log = source.record(policy, np.zeros(policy.dim), 100, Stream(1, Purpose.TRAINING))
-    options = {"iterations": 30, "seed": 2, "normalise": True}
-    run = algorithm(None, policy, "mean", behaviour=log, held_out=0, step_size=0.5, **options)
+    options = {"iterations": 30, "seed": 2, "normalize": True}
+    run = algorithm(None, policy, "mean", behavior=log, held_out=0, step_size=0.5, **options)
     for acting in (run.policy, run.random_policy):
         np.testing.assert_array_equal(acting.statistics.mean, of_batch(log).mean)
     assert run.history[-1]["mean"] > run.history[0]["mean"] + 0.3
     once = algorithm(source, policy, "mean", reuse_batch=True, episodes=50, held_out=0, step_size=0.5, **options)
     assert once.last_policy.statistics.count == 6 * FIRST
     pair = (MLP(2, 2, ()), np.zeros(policy.dim))
-    other = algorithm(source, policy, "mean", behaviour=pair, episodes=50, step_size=0.5, **options)
+    other = algorithm(source, policy, "mean", behavior=pair, episodes=50, step_size=0.5, **options)
     assert other.last_policy.statistics.count == 6 * (FIRST + 15 * 50)
 
 
 def test_ratios_are_one_by_the_statistics_in_force():
     source, policy = GymnasiumSource(Scaled, horizon=6), MLP(2, 2, (3,))
     theta = np.random.default_rng(0).normal(size=policy.dim)
-    acting = Normalised(policy, ObservationStatistics(10.0, Scaled.middle, 10.0 * Scaled.spread**2))
+    acting = Normalized(policy, ObservationStatistics(10.0, Scaled.middle, 10.0 * Scaled.spread**2))
     batch = source.record(acting, theta, 20, Stream(0, Purpose.TRAINING))
     np.testing.assert_array_equal(log_ratios(acting, theta[None], batch), 0.0)
     assert np.max(np.abs(log_ratios(policy, theta[None], batch))) > 0.1
@@ -253,10 +253,10 @@ def test_ratios_are_one_by_the_statistics_in_force():
 @pytest.mark.parametrize(
     ("env", "options", "message"),
     [
-        (rg.mdp.two_roads(), {"horizon": None}, "normalise must be False where observations are states, got True"),
+        (rg.mdp.two_roads(), {"horizon": None}, "normalize must be False where observations are states, got True"),
         (
             rg.mdp.two_roads(),
-            {"horizon": None, "normalise": False, "processes": 2},
+            {"horizon": None, "normalize": False, "processes": 2},
             "a compiled environment, which run on threads, got 2; give threads= instead",
         ),
         ("CartPole-v1", {"processes": 2}, "processes must be left out for a finite model or a compiled environment"),
@@ -276,5 +276,5 @@ def test_on_policy_needs_a_source_that_tells_what_it_saw():
         return_range = None
         returns = record = None
 
-    with pytest.raises(InputError, match="normalise must be False for OnP-SF on a source without `returns_and_stat"):
-        rg.onp_sf(Silent(), MLP(2, 2, ()), "mean", iterations=1, normalise=True)
+    with pytest.raises(InputError, match="normalize must be False for OnP-SF on a source without `returns_and_stat"):
+        rg.onp_sf(Silent(), MLP(2, 2, ()), "mean", iterations=1, normalize=True)

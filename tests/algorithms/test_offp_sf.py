@@ -5,13 +5,13 @@ import pytest
 
 import riskgrad as rg
 from riskgrad.algorithms import PRACTICAL
-from riskgrad.algorithms.behaviour import taken
+from riskgrad.algorithms.behavior import taken
 from riskgrad.algorithms.guards import ratios, worth, worth_at
 from riskgrad.ascent import Adam
-from riskgrad.episodes import TabularSource
 from riskgrad.errors import InputError
 from riskgrad.gradient import sphere
 from riskgrad.random import Purpose, Stream
+from riskgrad.sources import TabularSource
 
 MDP = rg.mdp.two_roads()
 SOURCE = TabularSource(MDP, threads=1)
@@ -28,7 +28,7 @@ def by_hand(theta, batch, directions, smoothing, risk):
     rho, d = rg.risk.parse(risk), len(theta)
 
     def estimate(at):
-        logs = batch.counts * (POLICY.log_prob(at, batch.observations, batch.actions) - batch.log_behaviour)
+        logs = batch.counts * (POLICY.log_prob(at, batch.observations, batch.actions) - batch.log_behavior)
         return rho.estimate(batch.values, np.exp([logs[a:b].sum() for a, b in pairwise(batch.offsets)]))
 
     return sum(
@@ -102,27 +102,27 @@ def test_a_smoothing_that_leaves_the_batch_is_shortened_and_said():
     assert rg.offp_sf(source, policy, "mean", ess_floor=0.0, **options).history[0]["events"] == []
 
 
-def test_a_given_behaviour_policy_acts():
-    run = rg.offp_sf(SOURCE, POLICY, "cvar:0.1", iterations=60, behaviour=(POLICY, UNIFORM), seed=2)
+def test_a_given_behavior_policy_acts():
+    run = rg.offp_sf(SOURCE, POLICY, "cvar:0.1", iterations=60, behavior=(POLICY, UNIFORM), seed=2)
     assert rg.exact.value(MDP, POLICY, run.theta, rg.risk.CVaR(0.1)) > -40.0
-    assert run.settings["behaviour"] == "TabularGibbs(4, 2)"
+    assert run.settings["behavior"] == "TabularGibbs(4, 2)"
     assert all(line["ess"] >= 0.05 * 400 for line in run.history)
 
 
 def test_logged_episodes_train_without_a_source():
     log = SOURCE.record(POLICY, UNIFORM, 2000, Stream(7, Purpose.EXAMPLE))
-    run = rg.offp_sf(None, POLICY, "cvar:0.1", iterations=60, behaviour=log)
+    run = rg.offp_sf(None, POLICY, "cvar:0.1", iterations=60, behavior=log)
     start = rg.exact.value(MDP, POLICY, UNIFORM, rg.risk.CVaR(0.1))
     assert rg.exact.value(MDP, POLICY, run.theta, rg.risk.CVaR(0.1)) > start + 10.0
     assert run.episodes_used == 0
-    assert run.settings["behaviour"] == "2000 logged episodes"
+    assert run.settings["behavior"] == "2000 logged episodes"
 
 
 def test_a_batch_that_cannot_tell_is_refused():
     far = np.tile([-6.0, 6.0], 4)
     log = SOURCE.record(POLICY, far, 500, Stream(7, Purpose.EXAMPLE))
     start = np.tile([6.0, -6.0], 4)
-    run = rg.offp_sf(None, POLICY, "mean", iterations=3, behaviour=log, theta=start)
+    run = rg.offp_sf(None, POLICY, "mean", iterations=3, behavior=log, theta=start)
     np.testing.assert_array_equal(run.last_theta, start)
     for line in run.history:
         assert line["events"][0].startswith("no step taken: the batch is worth")
@@ -133,7 +133,7 @@ def test_a_batch_that_cannot_tell_is_refused():
 
 def test_a_step_out_of_the_batch_is_shortened():
     log = SOURCE.record(POLICY, UNIFORM, 500, Stream(7, Purpose.EXAMPLE))
-    run = rg.offp_sf(None, POLICY, "mean", iterations=30, behaviour=log, step_size=Adam(2.0), ess_floor=0.5)
+    run = rg.offp_sf(None, POLICY, "mean", iterations=30, behavior=log, step_size=Adam(2.0), ess_floor=0.5)
     events = [event for line in run.history for event in line["events"]]
     assert any(event.startswith("step shortened to") for event in events)
     train_part = taken(log, np.flatnonzero(np.arange(500) % 5 != 4))
@@ -143,7 +143,7 @@ def test_a_step_out_of_the_batch_is_shortened():
 def test_avoiding_the_log_is_not_rewarded():
     # all logged returns are bad and one action was logged: nothing is known of the other, and theta must not run to it
     log = SOURCE.record(POLICY, np.tile([9.0, -9.0], 4), 400, Stream(1, Purpose.EXAMPLE))
-    run = rg.offp_sf(None, POLICY, "mean", iterations=50, behaviour=log, theta=np.tile([3.0, -3.0], 4))
+    run = rg.offp_sf(None, POLICY, "mean", iterations=50, behavior=log, theta=np.tile([3.0, -3.0], 4))
     assert run.policy.probabilities(run.theta, 0)[0] > 0.5
 
 
@@ -184,15 +184,15 @@ def test_taking_some_episodes_of_a_batch():
     np.testing.assert_array_equal(part.values, batch.values[[4, 1]])
     for new, old in ((0, 4), (1, 1)):
         a, b = slice(*part.offsets[new : new + 2]), slice(*batch.offsets[old : old + 2])
-        for name in ("observations", "actions", "counts", "log_behaviour"):
+        for name in ("observations", "actions", "counts", "log_behavior"):
             np.testing.assert_array_equal(getattr(part, name)[a], getattr(batch, name)[b])
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"behaviour": "uniform"}, 'behaviour must be "current", a pair'),
-        ({"behaviour": POLICY}, 'behaviour must be "current", a pair'),
+        ({"behavior": "uniform"}, 'behavior must be "current", a pair'),
+        ({"behavior": POLICY}, 'behavior must be "current", a pair'),
         ({"steps_per_batch": 0}, "steps_per_batch must be an integer of at least 1"),
         ({"ess_floor": 1.5}, r"ess_floor must be in \[0, 1\]"),
     ],
@@ -203,5 +203,5 @@ def test_bad_input_gets_one_line(options, message):
 
 
 def test_a_source_is_needed_to_act():
-    with pytest.raises(InputError, match="source must be given unless the behaviour is logged episodes"):
+    with pytest.raises(InputError, match="source must be given unless the behavior is logged episodes"):
         rg.offp_sf(None, POLICY, "mean", iterations=1)

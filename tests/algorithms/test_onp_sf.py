@@ -3,10 +3,10 @@ import pytest
 
 import riskgrad as rg
 from riskgrad.ascent import Adam
-from riskgrad.episodes import TabularSource
 from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.gradient import sphere
 from riskgrad.random import Purpose, Stream
+from riskgrad.sources import TabularSource
 
 MDP = rg.mdp.two_roads()
 SOURCE = TabularSource(MDP, threads=1)
@@ -93,7 +93,7 @@ def test_error_of_a_full_finite_difference_comes_from_the_episodes():
 def test_a_path_is_followed_and_said():
     run = train("cvar:0.1", iterations=8, risk_path=0.5)
     assert [line["path"] for line in run.history] == [0.0, 0.25, 0.5, 0.75, 1.0, 1.0, 1.0, 1.0]
-    assert "over the first 50% of the run (1 - w) mean + w cvar:0.1 was optimised" in run.notes[0]
+    assert "over the first 50% of the run (1 - w) mean + w cvar:0.1 was optimized" in run.notes[0]
     neutral = train("mean", iterations=1, seed=2)
     first = train("cvar:0.1", iterations=1, risk_path=1.0, seed=2)
     np.testing.assert_allclose(first.last_theta, neutral.last_theta, atol=1e-12)

@@ -7,7 +7,7 @@ import pytest
 import riskgrad as rg
 from riskgrad.algorithms.practical import PRACTICAL
 from riskgrad.algorithms.schedule import default_numbers
-from riskgrad.policy import MLP, Deterministic, Gaussian, Normalised, ObservationStatistics, TabularGibbs
+from riskgrad.policy import MLP, Deterministic, Gaussian, Normalized, ObservationStatistics, TabularGibbs
 
 MEAN = rg.risk.Mean()
 ONE = {"low": [-1.0], "high": [1.0]}
@@ -20,7 +20,7 @@ ONE = {"low": [-1.0], "high": [1.0]}
         (MLP(3, 2, ()), PRACTICAL.step_size),
         (MLP(3, 2, (2,)), PRACTICAL.step_size),
         (MLP(3, 2, (20, 20)), 0.4 / math.sqrt(80 + 420 + 42)),
-        (Normalised(MLP(3, 2, (20, 20)), ObservationStatistics.none(3)), 0.4 / math.sqrt(80 + 420 + 42)),
+        (Normalized(MLP(3, 2, (20, 20)), ObservationStatistics.none(3)), 0.4 / math.sqrt(80 + 420 + 42)),
         (Gaussian(3, **ONE), PRACTICAL.step_size),
         (Gaussian(3, **ONE, hidden=(20, 20)), 0.4 / math.sqrt(80 + 420 + 21 + 1)),
     ],

@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 
 import riskgrad as rg
-from riskgrad.episodes import TabularSource
 from riskgrad.errors import InputError
 from riskgrad.gradient import score
 from riskgrad.random import Purpose, Stream
+from riskgrad.sources import TabularSource
 
 MDP = rg.mdp.two_roads()
 SOURCE = TabularSource(MDP, threads=1)

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from riskgrad.backend import Patient
-from riskgrad.compiled import cores
 from riskgrad.errors import InputError
+from riskgrad.kernels.compile import cores
 
 
 def where(number):

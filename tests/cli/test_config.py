@@ -71,7 +71,7 @@ OPTIONS = (
         "two-roads --iterations 4",
         MANY,
         "two-roads --algorithm onp_sf --schedule paper --iterations 2 --risk mean",
-        "CartPole-v1 --policy mlp --max-episodes 300 --horizon 20 --discount 0.9 --normalise --risk cvar:0.2:seeking",
+        "CartPole-v1 --policy mlp --max-episodes 300 --horizon 20 --discount 0.9 --normalize --risk cvar:0.2:seeking",
         OPTIONS,
     ],
     ids=["plain", "many", "paper", "compiled", "options"],
@@ -135,7 +135,7 @@ def test_flags_win_over_the_file_and_options_add_up(tmp_path, capsys):
         ("iterations = true", "iterations in run.toml must be a whole number, got True"),
         ("iterations = 1.5", "iterations in run.toml must be a whole number, got 1.5"),
         ("smoothing = '0.1'", "smoothing in run.toml must be a number"),
-        ("normalise = 1", "normalise in run.toml must be true or false"),
+        ("normalize = 1", "normalize in run.toml must be true or false"),
         ("risk = 0.1", "risk in run.toml must be a string"),
         ("out = 3", "out in run.toml must be a string"),
         ("step-size = []", "step-size in run.toml must be a string or a number"),
@@ -163,7 +163,7 @@ def test_every_flag_is_an_argument_and_every_key_a_flag():
     named = {"env-option": "env_options"}
     for flag in set(flags) - own:
         assert named.get(flag, flag.replace("-", "_")) in arguments
-    assert {*PLAIN, "risk-path", "normalise", "env-option"} <= set(flags)
+    assert {*PLAIN, "risk-path", "normalize", "env-option"} <= set(flags)
     left = {flag.replace("-", "_") for flag in flags} | {"env_options", "theta", "keeping", "return"}
     assert arguments <= left, "an argument of rg.train without a flag"
 

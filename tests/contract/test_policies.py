@@ -35,8 +35,8 @@ CASES = {
     "Deterministic": (policies.Deterministic(3, 4), VECTORS),
     "Deterministic, numbers": (policies.Deterministic(3, low=[-1.0], high=[1.0]), VECTORS),
     "Greedy": (policies.Greedy(policies.MLP(3, 4, ())), VECTORS),
-    "Normalised": (
-        policies.Normalised(policies.MLP(3, 4, (5,)), policies.ObservationStatistics.of(3.0 + 2.0 * VECTORS)),
+    "Normalized": (
+        policies.Normalized(policies.MLP(3, 4, (5,)), policies.ObservationStatistics.of(3.0 + 2.0 * VECTORS)),
         VECTORS,
     ),
 }

@@ -11,9 +11,9 @@ from support.environments import Countdown
 from riskgrad import episodes, mdp
 from riskgrad.backend import Processes
 from riskgrad.envs import compiled_twin
-from riskgrad.episodes import CompiledSource, GymnasiumSource, Source, TabularSource, named_policy
 from riskgrad.errors import ContractError
 from riskgrad.random import Stream
+from riskgrad.sources import CompiledSource, GymnasiumSource, Source, TabularSource, named_policy
 from riskgrad.testing import check_source
 
 CASES = {
@@ -75,7 +75,7 @@ def fewer(found):
         ({"returns": "seed"}, "another seed"),
         ({"return_range": (-1.0, 0.0)}, "return_range"),
         ({"record": lambda b: dataclasses.replace(b, counts=b.counts + 1)}, "as many visits as steps"),
-        ({"record": lambda b: dataclasses.replace(b, log_behaviour=b.log_behaviour - 0.5)}, "how likely"),
+        ({"record": lambda b: dataclasses.replace(b, log_behavior=b.log_behavior - 0.5)}, "how likely"),
         (
             {"record": lambda b: dataclasses.replace(b, values=np.full_like(b.values, b.values.min()))},
             "same mean return",
@@ -92,7 +92,7 @@ def test_broken_sources_are_caught(changes, words):
 def test_every_source_is_exported_and_in_the_contract():
     found = set()
     for module in pkgutil.iter_modules(episodes.__path__):
-        for name, thing in vars(importlib.import_module(f"riskgrad.episodes.{module.name}")).items():
+        for name, thing in vars(importlib.import_module(f"riskgrad.sources.{module.name}")).items():
             if isinstance(thing, type) and {"returns", "record"} <= set(dir(thing)) and thing is not Source:
                 found.add(name)
     assert found <= set(episodes.__all__), "one export line is missing"

@@ -188,9 +188,9 @@ def test_pages_name_nothing_that_is_loaded_from_elsewhere(site):
         assert loaded.findall(page.read_text()) == [], page
 
 
-def test_files_of_others_are_listed_with_their_licence():
+def test_files_of_others_are_listed_with_their_license():
     folder = ROOT / "docs" / "assets"
     listed = (folder / "README.md").read_text()
     for name in ("inter", "jetbrains-mono", "katex", "iframe-worker"):
         assert name in listed
-        assert (folder / "licences" / f"{name}.txt").stat().st_size > 500
+        assert (folder / "licenses" / f"{name}.txt").stat().st_size > 500

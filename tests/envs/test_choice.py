@@ -6,12 +6,12 @@ And the logits that they draw them by, where observations have some of their ent
 import numpy as np
 import pytest
 
-from riskgrad.compiled import uncached
-from riskgrad.envs import draws
-from riskgrad.envs._choice import ZERO, draw_of_two, think_in_turn
-from riskgrad.envs._lanes import LANES
+from riskgrad.kernels import draws
+from riskgrad.kernels.compile import uncached
+from riskgrad.kernels.lane_choice import ZERO, draw_of_two, think_in_turn
+from riskgrad.kernels.lane_memory import LANES
+from riskgrad.kernels.layers import empty_room
 from riskgrad.policy import MLP
-from riskgrad.policy._layers import empty_room
 
 
 @uncached
@@ -42,7 +42,7 @@ def test_the_border_is_where_it_is(distance, sign):
     assert np.all(drawn(border + sign * distance, words) == (sign > 0))
 
 
-def test_neighbours_do_not_matter():
+def test_neighbors_do_not_matter():
     """One lane at the border makes all lanes take the good exponential: none of them changes its mind."""
     words, border = words_and_borders()
     x = np.random.default_rng(1).normal(size=LANES)

@@ -3,9 +3,9 @@
 import numpy as np
 from scipy import stats
 
-from riskgrad.compiled import kernel
-from riskgrad.envs import draws
-from riskgrad.envs._choice import bend
+from riskgrad.kernels import draws
+from riskgrad.kernels.compile import kernel
+from riskgrad.kernels.lane_choice import bend
 from riskgrad.random import Purpose, Stream, mix
 
 SIZE = 400_000

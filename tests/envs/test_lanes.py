@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from riskgrad.compiled import uncached
-from riskgrad.envs._lanes import LANES, cut, empty_lanes, last_over
+from riskgrad.kernels.compile import uncached
+from riskgrad.kernels.lane_memory import LANES, cut, empty_lanes, last_over
 
 
 @uncached

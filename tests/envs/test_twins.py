@@ -6,10 +6,10 @@ import gymnasium
 import numpy as np
 import pytest
 
-from riskgrad.compiled import kernel
 from riskgrad.envs import CompiledEnv, cart_pole, compiled_twin, maze
 from riskgrad.envs.twins import TWINS
 from riskgrad.errors import InputError
+from riskgrad.kernels.compile import kernel
 
 # how far states may be apart after one step: the same equations in another order, and other last bits of sines
 CLASSIC = {"CartPole-v1": 2e-15, "MountainCar-v0": 1e-16, "Acrobot-v1": 1e-12}

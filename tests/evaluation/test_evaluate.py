@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import riskgrad as rg
-from riskgrad.episodes import TabularSource
 from riskgrad.errors import InputError
 from riskgrad.evaluation import table_of_returns
 from riskgrad.mdp.models import two_roads
 from riskgrad.random import Purpose, Stream
+from riskgrad.sources import TabularSource
 
 MODEL = two_roads()
 POLICY = rg.policy.TabularGibbs(MODEL.n_states, MODEL.n_actions)

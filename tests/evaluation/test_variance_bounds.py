@@ -76,13 +76,13 @@ def test_agrees_with_linear_programmes(seed, size, lam):
     floor[-1] = roof[-1] = 1.0
     sums = np.tril(np.ones((len(support), len(support))))
 
-    def extreme(centre, sign):
-        hump = support - lam * (support - centre) ** 2
+    def extreme(center, sign):
+        hump = support - lam * (support - center) ** 2
         best = linprog(sign * hump, A_ub=np.vstack([sums, -sums]), b_ub=np.concatenate([roof, -floor]), method="highs")
         return sign * best.fun
 
     low, high = mean_variance_bounds(band, lam)
     lowest = -minimize_scalar(lambda c: -extreme(c, 1.0), bounds=(-3.0, 3.0), method="bounded").fun
-    highest = max(extreme(centre, -1.0) for centre in np.linspace(-3.0, 3.0, 25))
+    highest = max(extreme(center, -1.0) for center in np.linspace(-3.0, 3.0, 25))
     assert low == pytest.approx(lowest, abs=2e-3)
     assert high == pytest.approx(highest, abs=5e-3)

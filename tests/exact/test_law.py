@@ -43,7 +43,7 @@ def test_integer_rewards_at_discount_one_are_exact():
 
 
 def simulated(table, env, horizon, episodes, seed):
-    """Returns of a policy on a Gymnasium table, by a plain vectorised walk over the environment's own lists."""
+    """Returns of a policy on a Gymnasium table, by a plain vectorized walk over the environment's own lists."""
     base = gymnasium.make(env[0], **env[1]).unwrapped
     n_states, n_actions = len(base.P), len(base.P[0])
     chances, targets, rewards, ends = (np.zeros((n_states, n_actions, 3)) for _ in range(4))

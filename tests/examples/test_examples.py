@@ -113,7 +113,7 @@ def test_others_environments_are_played_alike_everywhere():
     """Bare InvManagement-v1 (whole numbers as actions) and PortfolioOpt-v0, by id: same seeds, same returns."""
     script = """
 import numpy as np, riskgrad as rg
-from riskgrad.episodes import GymnasiumSource, named_policy
+from riskgrad.sources import GymnasiumSource, named_policy
 from riskgrad.random import Purpose, Stream
 if __name__ == "__main__":
     for name, steps in (("or_gymnasium:InvManagement-v1", 30), ("or_gymnasium:PortfolioOpt-v0", 10)):

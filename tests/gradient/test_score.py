@@ -26,7 +26,7 @@ def batch_of(actions):
         observations=np.tile([0, 1], m),
         actions=actions.ravel(),
         counts=np.ones(2 * m, dtype=np.int64),
-        log_behaviour=POLICY.log_prob(THETA, np.tile([0, 1], m), actions.ravel()),
+        log_behavior=POLICY.log_prob(THETA, np.tile([0, 1], m), actions.ravel()),
     )
 
 
@@ -77,7 +77,7 @@ def test_off_policy_meets_the_exact_gradient_in_the_mean():
         estimates.append(score(rho, POLICY, THETA, batch_of(EVERY[rows]), ratios[rows]))
     errors = np.array([estimate.vector for estimate in estimates]) - exact_gradient(rho)
     true, reported = np.mean(np.sum(errors**2, axis=1)), np.mean([e.standard_error**2 for e in estimates])
-    # 5 standard errors, plus the bias of order 1 / m of a self-normalised estimate
+    # 5 standard errors, plus the bias of order 1 / m of a self-normalized estimate
     assert np.linalg.norm(errors.mean(axis=0)) <= 5 * math.sqrt(true / 400) + 4 / 400
     assert reported == pytest.approx(true, rel=0.2)
 

@@ -3,11 +3,11 @@ import numpy as np
 import pytest
 from gymnasium.envs.toy_text import FrozenLakeEnv
 
-from riskgrad.episodes import GymnasiumSource, resolve_source
 from riskgrad.errors import InputError
 from riskgrad.mdp import from_gymnasium
 from riskgrad.policy import TabularGibbs
 from riskgrad.random import Purpose, Stream
+from riskgrad.sources import GymnasiumSource, resolve_source
 
 
 def test_the_two_names_of_the_large_lake_have_two_horizons():

@@ -84,7 +84,7 @@ def test_a_start_may_be_random_and_terminal_a_mask():
     assert model.terminal.tolist() == mask
 
 
-def test_single_precision_rows_pass_and_are_normalised():
+def test_single_precision_rows_pass_and_are_normalized():
     transition = np.full((3, 1, 3), np.float32(1.0 / 3.0))
     model = FiniteMDP(transition, np.zeros((3, 1, 3)), start=0, terminal=[], horizon=2)
     np.testing.assert_allclose(np.add.reduceat(model.probabilities, model.offsets[:-1]), 1.0, rtol=0, atol=1e-15)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 
 from riskgrad.errors import InputError
+from riskgrad.kernels.network import forward, forward_all
 from riskgrad.policy import MLP, Deterministic, Gaussian, Greedy, TabularGibbs
-from riskgrad.policy._network_kernels import forward, forward_all
 from riskgrad.policy.base import Policy, chosen
 
 RNG = np.random.default_rng(3)

@@ -13,8 +13,8 @@ R, D = rg.risk, rg.distortion
 SIZES = np.array([32, 64, 128, 256, 512, 1024])
 REPETITIONS = 4_000
 VALUES = np.array([-2.0, 0.0, 1.0, 3.0])
-BEHAVIOUR, TARGET = np.array([0.3, 0.3, 0.2, 0.2]), np.array([0.2, 0.3, 0.25, 0.25])
-RATIOS = TARGET / BEHAVIOUR
+BEHAVIOR, TARGET = np.array([0.3, 0.3, 0.2, 0.2]), np.array([0.2, 0.3, 0.25, 0.25])
+RATIOS = TARGET / BEHAVIOR
 LAW = rg.DiscreteLaw(VALUES, TARGET)
 
 
@@ -22,7 +22,7 @@ def errors(measure, off_policy, seed=0):
     rng = np.random.default_rng(seed)
     found = []
     for m in SIZES:
-        drawn = rng.choice(4, size=(REPETITIONS, m), p=BEHAVIOUR if off_policy else TARGET)
+        drawn = rng.choice(4, size=(REPETITIONS, m), p=BEHAVIOR if off_policy else TARGET)
         estimates = measure.estimate(VALUES[drawn], RATIOS[drawn] if off_policy else None)
         found.append(np.mean((estimates - measure.value(LAW)) ** 2))
     return np.array(found)
@@ -47,7 +47,7 @@ CONSISTENT = [
 
 
 @pytest.mark.parametrize("text", CONSISTENT)
-@pytest.mark.parametrize("off_policy", [False, True], ids=["on-policy", "self-normalised"])
+@pytest.mark.parametrize("off_policy", [False, True], ids=["on-policy", "self-normalized"])
 def test_consistent_estimators(text, off_policy):
     assert slope(errors(R.parse(text), off_policy)) == pytest.approx(-1.0, abs=0.15)
 
@@ -69,7 +69,7 @@ def test_other_consistent_forms(measure):
 def test_literal_off_policy_variance_levels_off_at_its_squared_bias():
     """The bias is E_b[R^2 psi (psi - 1)], the same for every m."""
     measure = R.MeanVariance(0.5, estimator="paper")
-    bias = 0.5 * float(np.sum(BEHAVIOUR * VALUES**2 * RATIOS * (RATIOS - 1)))
+    bias = 0.5 * float(np.sum(BEHAVIOR * VALUES**2 * RATIOS * (RATIOS - 1)))
     mse = errors(measure, off_policy=True)
     assert mse[-1] == pytest.approx(bias**2, rel=0.35)
     assert np.all(mse > 0.9 * bias**2)

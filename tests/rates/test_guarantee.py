@@ -27,7 +27,7 @@ SIZES = (16, 64, 256)
 class Setup:
     def __init__(self, name, risk, algorithm):
         self.mdp, self.risk = MODELS[name], rg.risk.parse(risk)
-        self.source = rg.episodes.TabularSource(self.mdp, threads=1)
+        self.source = rg.sources.TabularSource(self.mdp, threads=1)
         self.policy = rg.policy.TabularGibbs(self.mdp.n_states, self.mdp.n_actions)
         self.theta = 0.5 * np.random.default_rng(1).normal(size=self.policy.dim)
         self.algorithm, options = ALGORITHMS[algorithm]

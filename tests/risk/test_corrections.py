@@ -11,7 +11,7 @@ import riskgrad as rg
 
 D, R = rg.distortion, rg.risk
 LITERAL = R.Distortion(D.Identity(), estimator="paper")
-NORMALISED = R.Distortion(D.Identity())
+NORMALIZED = R.Distortion(D.Identity())
 
 
 def variance_of(estimator):
@@ -33,7 +33,7 @@ class TestOffPolicyMeanVariance:
         for m in (2, 3, 5):
             assert expectation(variance_of("paper"), outcomes, m) == pytest.approx(0.25, abs=1e-12)
             assert expectation(variance_of("unbiased"), outcomes, m) == pytest.approx(0.0, abs=1e-12)
-            assert expectation(variance_of("self-normalised"), outcomes, m) == pytest.approx(0.0, abs=1e-12)
+            assert expectation(variance_of("self-normalized"), outcomes, m) == pytest.approx(0.0, abs=1e-12)
 
     @pytest.mark.parametrize(("pi", "literal"), [(F(1, 4), 0.0625), (F(3, 4), 0.5625)])
     def test_bias_of_either_sign(self, pi, literal):
@@ -98,7 +98,7 @@ class TestOffPolicyDistortion:
     def test_four_forms_of_one_sample(self):
         values, weights = np.array([0.0, 1.0]), np.array([0.5, 0.5])
         assert LITERAL.estimate(values, weights) == 0.75
-        assert NORMALISED.estimate(values, weights) == 0.5
+        assert NORMALIZED.estimate(values, weights) == 0.5
         assert R.Mean(estimator="unbiased").estimate(values, weights) == 0.25
         for bound, integral in ((1, 0.75), (2, 1.25), (10, 5.25)):
             assert integral_form(lambda s: s, values, weights, bound) == pytest.approx(integral, abs=1e-14)
@@ -127,11 +127,11 @@ class TestOffPolicyDistortion:
     def test_top_samples_get_weight_zero(self):
         values, weights = np.array([0.0, 1.0]), np.array([2.5, 0.5])
         assert LITERAL.estimate(values, weights) == 0.0
-        assert NORMALISED.estimate(values, weights) == pytest.approx(1 / 6, abs=1e-15)
+        assert NORMALIZED.estimate(values, weights) == pytest.approx(1 / 6, abs=1e-15)
 
     def test_psi_belongs_to_its_return(self):
         values, weights = np.array([0.0, 1.0]), np.array([1.5, 0.5])
-        for measure in (LITERAL, NORMALISED):
+        for measure in (LITERAL, NORMALIZED):
             assert measure.estimate(values, weights) == pytest.approx(0.25, abs=1e-15)
             assert measure.estimate(values[::-1], weights[::-1]) == pytest.approx(0.25, abs=1e-15)
             assert measure.estimate(values, weights[::-1]) == pytest.approx(0.75, abs=1e-15)
@@ -157,7 +157,7 @@ class TestClipping:
         assert clipped == F(5, 8)  # the truth is 3/4
 
     @pytest.mark.parametrize(
-        ("truth", "m", "literal", "one", "ten", "normalised"),
+        ("truth", "m", "literal", "one", "ten", "normalized"),
         [
             (0.25, 2, 0.375, 0.375, 1.5, 0.375),
             (0.75, 2, 0.625, 0.75, 1.875, 0.625),
@@ -165,10 +165,10 @@ class TestClipping:
             (0.75, 40, 0.7500, 0.7500, 1.0321, 0.7452),
         ],
     )
-    def test_means_of_four_forms(self, truth, m, literal, one, ten, normalised):
+    def test_means_of_four_forms(self, truth, m, literal, one, ten, normalized):
         masses, values, weights = two_point(truth, m)
         assert np.sum(masses * LITERAL.estimate(values, weights)) == pytest.approx(literal, abs=5e-5)
-        assert np.sum(masses * NORMALISED.estimate(values, weights)) == pytest.approx(normalised, abs=5e-5)
+        assert np.sum(masses * NORMALIZED.estimate(values, weights)) == pytest.approx(normalized, abs=5e-5)
         for bound, mean in ((1.0, one), (10.0, ten)):
             integral = [integral_form(lambda s: s, v, w, bound) for v, w in zip(values, weights, strict=True)]
             assert np.sum(masses * integral) == pytest.approx(mean, abs=5e-5)
@@ -176,7 +176,7 @@ class TestClipping:
     def test_no_form_dominates(self):
         for truth, literal in ((0.75, 0.00156), (0.25, 0.01364)):
             masses, values, weights = two_point(truth, 40)
-            errors = [np.sum(masses * (f.estimate(values, weights) - truth) ** 2) for f in (LITERAL, NORMALISED)]
+            errors = [np.sum(masses * (f.estimate(values, weights) - truth) ** 2) for f in (LITERAL, NORMALIZED)]
             assert errors[0] == pytest.approx(literal, abs=5e-6)
             assert errors[1] == pytest.approx(0.00372, abs=5e-6)
 

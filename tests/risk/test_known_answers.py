@@ -67,11 +67,11 @@ def test_mean_variance_estimators(name):
     variance = sum((v - mean) ** 2 for v in values) / F(m - 1)
     pairs = [(i, j) for i in range(m) for j in range(m) if i < j]
     squares = sum((weights[i] * weights[j] * (values[i] - values[j]) ** 2 for i, j in pairs), F(0))
-    normalised = sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
+    normalized = sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
     products = [w * v for w, v in zip(weights, values, strict=True)]
     raw = sum(products) / F(m)
     expected = {
-        "self-normalised": normalised - lam * squares / (2 * sum((weights[i] * weights[j] for i, j in pairs), F(0))),
+        "self-normalized": normalized - lam * squares / (2 * sum((weights[i] * weights[j] for i, j in pairs), F(0))),
         "unbiased": raw - lam * squares / F(m * (m - 1)),
         "paper": raw - lam * sum((x - raw) ** 2 for x in products) / F(m - 1),
     }
@@ -105,7 +105,7 @@ def test_scale_of_the_weights_does_not_matter_by_default():
 
 def test_every_permutation_of_tied_samples_agrees():
     values, weights = np.array([1.0, 1.0, 0.0, 1.0]), np.array([0.3, 2.0, 1.0, 0.1])
-    for estimator in ("self-normalised", "paper"):
+    for estimator in ("self-normalized", "paper"):
         measure = rg.risk.Distortion(rg.distortion.DualPower(2), estimator=estimator)
         found = [float(measure.estimate(values[list(p)], weights[list(p)])) for p in permutations(range(4))]
         assert np.ptp(found) < 1e-15
@@ -120,7 +120,7 @@ def test_mean_equals_its_twins():
         assert np.allclose(found[0], found[2], atol=1e-14)
 
 
-def test_a_row_does_not_depend_on_its_neighbours():
+def test_a_row_does_not_depend_on_its_neighbors():
     """Bits of one row are the same alone, in a block, and in any block of any size."""
     rng = np.random.default_rng(1)
     for m in (1, 2, 7, 64, 1000, 40_000):

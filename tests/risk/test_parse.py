@@ -69,6 +69,6 @@ def test_unknown_estimators_are_refused():
         lambda e: R.MeanVariance(1, estimator=e),
     ):
         with pytest.raises(UnknownNameError, match="estimator must be one of"):
-            build("selfnormalised")
+            build("selfnormalized")
     with pytest.raises(InputError, match=r"wrap your own in rg\.distortion\.Custom"):
         R.Distortion(lambda s: s)

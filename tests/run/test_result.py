@@ -11,7 +11,7 @@ from riskgrad.policy import (
     Gaussian,
     Gibbs,
     LinearSoftmax,
-    Normalised,
+    Normalized,
     ObservationStatistics,
     TabularGibbs,
 )
@@ -85,8 +85,8 @@ def test_it_prints_what_it_is():
         MLP(2, (2, 3), hidden=()),
         Gaussian(2, [-1.0, -np.inf], [1.0, np.inf], hidden=(3,)),
         Gaussian(2, -2.0, 2.0, squashed=True, initial_std=0.25),
-        Normalised(MLP(2, 3, hidden=(4,)), SEEN),
-        Normalised(Gaussian(2, -1.0, 1.0), SEEN, np.inf),
+        Normalized(MLP(2, 3, hidden=(4,)), SEEN),
+        Normalized(Gaussian(2, -1.0, 1.0), SEEN, np.inf),
         Deterministic(2, 3),
         Deterministic(2, low=[-1.0], high=[np.inf], hidden=(3,), activation="relu"),
     ],
@@ -118,5 +118,5 @@ def test_a_policy_that_only_looks_alike_has_no_recipe():
         probabilities = log_prob = score_sum = None
 
     assert written(TabularGibbs())["recipe"] is None
-    assert written(Normalised(TabularGibbs(), SEEN))["recipe"] is None
+    assert written(Normalized(TabularGibbs(), SEEN))["recipe"] is None
     assert built({"kind": "os.system", "recipe": {"command": "true"}}) is None

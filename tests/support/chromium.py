@@ -27,7 +27,7 @@ FLAGS = (
     "--enable-logging=stderr",
 )
 
-# weak(root): every element under root whose own text has a contrast below 4.5, see-through colours mixed with what is
+# weak(root): every element under root whose own text has a contrast below 4.5, see-through colors mixed with what is
 # behind them; weak(root, true) leaves out what is not shown
 CONTRAST = """
 const parts = c => { const p = (c.match(/[\\d.]+/g) || []).map(Number); return [p[0], p[1], p[2], p[3] ?? 1]; };

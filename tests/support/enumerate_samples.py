@@ -33,7 +33,7 @@ def two_point(pi: float, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def distorted_sum(g: Callable[[Fraction], Fraction], values: list[Fraction], weights: list[Fraction]) -> Fraction:
-    """The self-normalised estimate from its definition: an integral over the steps of the weighted law."""
+    """The self-normalized estimate from its definition: an integral over the steps of the weighted law."""
     total = sum(weights)
     result = Fraction(0)
     for i, (value, _) in enumerate(order := sorted(zip(values, weights, strict=True))):

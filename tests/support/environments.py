@@ -1,4 +1,4 @@
-"""Small environments with known behaviour and with the oddities that users' environments have."""
+"""Small environments with known behavior and with the oddities that users' environments have."""
 
 from pathlib import Path
 from typing import Any

@@ -46,9 +46,9 @@ class Small:
         ]
         return (np.array(rows) + np.array(rows).T) / 2
 
-    def joint(self, theta, behaviour):
-        """The law of (return, ratio) under a behaviour table: returns, ratios and masses of the distinct pairs."""
-        logs = np.log(behaviour)
+    def joint(self, theta, behavior):
+        """The law of (return, ratio) under a behavior table: returns, ratios and masses of the distinct pairs."""
+        logs = np.log(behavior)
         acting = self.chances * np.exp(np.sum(self.counts * logs, axis=(1, 2)))
         ratios = np.exp(np.sum(self.counts * (self.log_pi(theta) - logs), axis=(1, 2)))
         keys = np.round(np.stack([self.returns, np.log(ratios)], 1), 10)

@@ -128,7 +128,7 @@ def test_how_many_iterations_until_a_guarantee_says_something(tools):
 @pytest.mark.parametrize("off_policy", [False, True])
 def test_the_rate_is_one_over_root_n_on_both_schedules(tools, risk, off_policy):
     walk = tools.walk()
-    c = constants(walk.mdp, walk.policy, behaviour="current" if off_policy else "uniform")
+    c = constants(walk.mdp, walk.policy, behavior="current" if off_policy else "uniform")
     for plan_of in (schedule, thrifty_schedule):
         found = [bound(risk, c, plan=plan_of(n), off_policy=off_policy) for n in (10**12, 10**16)]
         assert math.isclose(math.log(found[1] / found[0], 10**4), -0.5, abs_tol=0.02)
@@ -170,9 +170,9 @@ def test_the_gap_defaults_to_the_most_that_it_can_be(model):
         assert math.isclose(found.start, 2 * most / 4, rel_tol=1e-12)
 
 
-def test_current_behaviour_uses_the_smoothing_of_the_schedule(tools):
+def test_current_behavior_uses_the_smoothing_of_the_schedule(tools):
     coin = tools.coin()
-    c = constants(coin.mdp, coin.policy, behaviour="current")
+    c = constants(coin.mdp, coin.policy, behavior="current")
     fixed = c.at(schedule(10_000).smoothing)
     assert bound("mean", c, iterations=10_000, off_policy=True) == bound(
         "mean", fixed, iterations=10_000, off_policy=True

@@ -33,11 +33,11 @@ def test_sharp_constants_bound_every_episode_and_are_attained(model):
     assert math.isclose(c.M_r, np.max(np.abs(model.returns)), rel_tol=1e-12)
     assert math.isclose(c.half_range, np.ptp(model.returns) / 2, rel_tol=1e-12)
     assert c.M_e == model.lengths.max()
-    behaviour = np.full((model.mdp.n_states, model.mdp.n_actions), 1 / model.mdp.n_actions)
-    behaviour[:, 0] += 0.1
-    behaviour[:, 1] -= 0.1
-    c = constants(model.mdp, model.policy, behaviour=behaviour)
-    largest = np.max(np.sum(model.counts * -np.log(behaviour), axis=(1, 2)))
+    behavior = np.full((model.mdp.n_states, model.mdp.n_actions), 1 / model.mdp.n_actions)
+    behavior[:, 0] += 0.1
+    behavior[:, 1] -= 0.1
+    c = constants(model.mdp, model.policy, behavior=behavior)
+    largest = np.max(np.sum(model.counts * -np.log(behavior), axis=(1, 2)))
     assert math.isclose(c.log_M_s, largest, rel_tol=1e-12)
 
 
@@ -94,7 +94,7 @@ def test_deviations_of_score_and_curvature(model, some_thetas):
 
 
 def test_the_ratio_of_a_perturbed_policy_is_bounded_and_nearly_attained(model):
-    c = constants(model.mdp, model.policy, behaviour="current")
+    c = constants(model.mdp, model.policy, behavior="current")
     assert c.log_M_s == 0.0
     assert math.isclose(math.log(c.at(0.1).M_s), 0.1 * c.M_e * c.M_d, rel_tol=1e-12)
     rng = np.random.default_rng(0)
@@ -140,12 +140,12 @@ def test_a_preference_of_ones_own_needs_bounds():
     assert math.isclose(c.curvature_deviation, 0.5 + 1.25)
 
 
-def test_bad_behaviour_gets_one_line(tools):
+def test_bad_behavior_gets_one_line(tools):
     model = tools.coin()
-    with pytest.raises(InputError, match=r"behaviour of \(state 0, action 1\) must be positive"):
-        constants(model.mdp, model.policy, behaviour=[[1.0, 0.0]])
-    with pytest.raises(InputError, match="behaviour must be"):
-        constants(model.mdp, model.policy, behaviour="greedy")
+    with pytest.raises(InputError, match=r"behavior of \(state 0, action 1\) must be positive"):
+        constants(model.mdp, model.policy, behavior=[[1.0, 0.0]])
+    with pytest.raises(InputError, match="behavior must be"):
+        constants(model.mdp, model.policy, behavior="greedy")
     with pytest.raises(InputError, match="M_r must not be negative"):
         Constants(M_r=-1.0, M_e=1, M_d=1.0, M_h=1.0, dim=1)
     with pytest.raises(InputError, match="return_range must be finite"):

@@ -39,7 +39,7 @@ def test_the_estimator_behind_it_is_not_consistent_and_ours_are():
         values = np.ones(rows.shape)
         paper = [MeanVariance(lam, estimator="paper").estimate(values, rows) for lam in (0.0, 1.0)]
         assert math.isclose(np.mean(paper[0] - paper[1]), 0.25, rel_tol=1e-12)
-        for estimator in ("unbiased", "self-normalised"):
+        for estimator in ("unbiased", "self-normalized"):
             ours = [MeanVariance(lam, estimator=estimator).estimate(values, rows) for lam in (0.0, 1.0)]
             assert np.allclose(ours[0], ours[1], atol=1e-15)
 

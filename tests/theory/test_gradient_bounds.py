@@ -150,15 +150,15 @@ def test_off_policy_noise_holds(tools, risk, n):
     """One batch of the fair coin for all directions, every batch of 4 episodes enumerated."""
     coin, mu, m, d = tools.coin(), 0.4, 4, 2
     theta = np.array([0.3, -0.2])
-    behaviour = np.exp(coin.log_pi(theta))
-    problem = constants(coin.mdp, coin.policy, behaviour="current").at(mu)
+    behavior = np.exp(coin.log_pi(theta))
+    problem = constants(coin.mdp, coin.policy, behavior="current").at(mu)
     measure = risk.smoothness(problem, off_policy=True)
     units = directions_of(d, 16)
-    chances = np.array([math.comb(m, k) * behaviour[0, 0] ** (m - k) * behaviour[0, 1] ** k for k in range(m + 1)])
+    chances = np.array([math.comb(m, k) * behavior[0, 0] ** (m - k) * behavior[0, 1] ** k for k in range(m + 1)])
     arms = np.array([[0] * (m - k) + [1] * k for k in range(m + 1)])
 
     def errors(target):
-        ratios = np.exp(coin.log_pi(target) - np.log(behaviour))[0]
+        ratios = np.exp(coin.log_pi(target) - np.log(behavior))[0]
         return risk.estimate(coin.returns[arms], ratios[arms]) - coin.value(risk, target)
 
     odd = np.stack([errors(theta + mu * v) - errors(theta - mu * v) for v in units], 1) / (2 * mu)  # [batches, units]

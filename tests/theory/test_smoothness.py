@@ -64,10 +64,10 @@ def test_on_policy_error_and_bias_hold(model, some_thetas, tools, risk):
 @pytest.mark.parametrize("risk", WEIGHTED, ids=label)
 def test_off_policy_error_and_bias_hold(model, some_thetas, tools, risk):
     """`lm:est_error_H`, and `lm:est_error_mvrm_b` with the unbiased variance, over every sample of (return, ratio)."""
-    behaviour = np.full((model.mdp.n_states, model.mdp.n_actions), 1 / model.mdp.n_actions)
+    behavior = np.full((model.mdp.n_states, model.mdp.n_actions), 1 / model.mdp.n_actions)
     found = risk.smoothness(constants(model.mdp, model.policy), off_policy=True)
     for theta in some_thetas(model.policy.dim, 6):
-        returns, ratios, masses = model.joint(theta, behaviour)
+        returns, ratios, masses = model.joint(theta, behavior)
         for m in (2, 3) if len(returns) > 3 else (2, 5, 20):
             error, bias = tools.exact_error(risk, model.value(risk, theta), m, returns, masses, ratios)
             assert m * error <= found.error * (1 + 1e-9)
@@ -115,12 +115,12 @@ def test_the_slope_of_the_mean_is_attained_by_a_fair_coin(tools):
 
 
 def test_the_error_of_the_unbiased_variance_is_attained_at_two_episodes(tools):
-    """A policy that always gambles, from a behaviour that seldom does: ratio M_s on every episode that counts."""
+    """A policy that always gambles, from a behavior that seldom does: ratio M_s on every episode that counts."""
     gamble = tools.gamble()
-    behaviour = np.array([[0.1, 0.9]])
+    behavior = np.array([[0.1, 0.9]])
     theta = np.array([40.0, 0.0])
-    returns, ratios, masses = gamble.joint(theta, behaviour)
-    problem = constants(gamble.mdp, gamble.policy, behaviour=behaviour)
+    returns, ratios, masses = gamble.joint(theta, behavior)
+    problem = constants(gamble.mdp, gamble.policy, behavior=behavior)
     price = 1e6  # so that the variance is all that counts
     risk = MeanVariance(price, estimator="unbiased")
     error, bias = tools.exact_error(risk, gamble.value(risk, theta), 2, returns, masses, ratios)
@@ -158,8 +158,8 @@ def test_sharp_slope_and_curvature_are_within_a_small_factor(tools, risk, least)
     ],
     ids=label,
 )
-def test_how_tight_the_off_policy_errors_are_far_from_the_behaviour(tools, risk, least):
-    """From the fair behaviour on the coin, M_s = 2; the best ratio found is near `least`."""
+def test_how_tight_the_off_policy_errors_are_far_from_the_behavior(tools, risk, least):
+    """From the fair behavior on the coin, M_s = 2; the best ratio found is near `least`."""
     coin = tools.coin()
     found = risk.smoothness(constants(coin.mdp, coin.policy), off_policy=True)
     worst = 0.0
@@ -176,10 +176,10 @@ def test_how_tight_the_off_policy_errors_are_far_from_the_behaviour(tools, risk,
     [(Mean(), 0.69), (Distortion(D.DualPower(2.0)), 0.25), (MeanVariance(0.5), 0.3), (SmoothCVaR(0.3), 0.2)],
     ids=label,
 )
-def test_near_the_behaviour_the_self_normalised_errors_are_tight(tools, risk, least):
+def test_near_the_behavior_the_self_normalized_errors_are_tight(tools, risk, least):
     """OffP-SF as it runs: a fresh batch of the current policy, reweighted for one at a distance mu = 0.02."""
     coin = tools.coin()
-    problem = constants(coin.mdp, coin.policy, behaviour="current").at(0.02)
+    problem = constants(coin.mdp, coin.policy, behavior="current").at(0.02)
     found = risk.smoothness(problem, off_policy=True)
     worst = 0.0
     for x in np.linspace(-3, 3, 25):
@@ -196,8 +196,8 @@ def test_the_moment_bounds_behind_mean_variance():
     for _ in range(3000):
         size = int(rng.integers(2, 5))
         atoms, masses = rng.uniform(-1, 1, size), rng.dirichlet(np.full(size, 0.5))
-        centred = atoms - masses @ atoms
-        second, fourth = masses @ centred**2, masses @ centred**4
+        centerd = atoms - masses @ atoms
+        second, fourth = masses @ centerd**2, masses @ centerd**4
         assert fourth - second**2 <= 1.0
         assert fourth + second**2 <= 2.0
     law = rg.DiscreteLaw([-1.0, 1.0], [(2 + math.sqrt(2)) / 4, (2 - math.sqrt(2)) / 4])

@@ -14,11 +14,11 @@ def rows_of(model, risk="dual-power:2", iterations=100, **options):
 
 
 @pytest.mark.parametrize("risk", ["mean", "mean-variance:0.5", "dual-power:2", "smooth-cvar:0.3"])
-@pytest.mark.parametrize(("off_policy", "behaviour"), [(False, "current"), (True, "current"), (True, "uniform")])
-def test_measured_is_below_sharp_is_below_literal(model, risk, off_policy, behaviour):
+@pytest.mark.parametrize(("off_policy", "behavior"), [(False, "current"), (True, "current"), (True, "uniform")])
+def test_measured_is_below_sharp_is_below_literal(model, risk, off_policy, behavior):
     """Errors are sampled: 2,000 repeats, and no bound is nearer than a factor 1.4 to what is sampled, but for C_1 of
     the mean, which the coin attains (relative standard error 3%, six of them allowed)."""
-    for row in rows_of(model, risk, off_policy=off_policy, behaviour=behaviour).values():
+    for row in rows_of(model, risk, off_policy=off_policy, behavior=behavior).values():
         if row.literal is not None:
             assert row.sharp <= row.literal * (1 + 1e-12), row.symbol
         if row.measured is not None:
@@ -48,8 +48,8 @@ def test_a_refused_literal_bound_says_why(tools):
     assert math.isfinite(rows["E||grad"].sharp)
 
 
-def test_a_behaviour_table_is_bounded_but_not_played(tools):
-    rows = rows_of(tools.coin(), off_policy=True, behaviour=[[0.25, 0.75]])
+def test_a_behavior_table_is_bounded_but_not_played(tools):
+    rows = rows_of(tools.coin(), off_policy=True, behavior=[[0.25, 0.75]])
     assert math.isclose(rows["M_s"].sharp, 4.0)
     assert rows["C_1"].measured is None
     assert rows["L_rho"].measured is not None

@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from riskgrad.episodes import TabularSource
 from riskgrad.errors import InputError
 from riskgrad.mdp import FiniteMDP
 from riskgrad.policy import Gibbs, LinearGibbs, Policy, TabularGibbs
 from riskgrad.random import Purpose, Stream
+from riskgrad.sources import TabularSource
 from riskgrad.types import Episodes
 from riskgrad.weights import log_ratios
 
@@ -29,8 +29,8 @@ def policies() -> list:
     return [TabularGibbs(5, 3), LinearGibbs(features), Gibbs(lambda theta, s: theta * (s + 1.0), 3)]
 
 
-def batch_of(log_behaviour: list[float], offsets: tuple[int, ...] = (0, 2, 3)) -> Episodes:
-    m, visits = len(offsets) - 1, len(log_behaviour)
+def batch_of(log_behavior: list[float], offsets: tuple[int, ...] = (0, 2, 3)) -> Episodes:
+    m, visits = len(offsets) - 1, len(log_behavior)
     actions = np.arange(visits) % 2
     return Episodes(
         values=np.zeros(m),
@@ -39,7 +39,7 @@ def batch_of(log_behaviour: list[float], offsets: tuple[int, ...] = (0, 2, 3)) -
         observations=np.zeros(visits, dtype=np.int64),
         actions=actions,
         counts=np.ones(visits, dtype=np.int64),
-        log_behaviour=np.array(log_behaviour),
+        log_behavior=np.array(log_behavior),
     )
 
 
@@ -62,7 +62,7 @@ def test_ratios_are_products_over_the_visits(policy, count: int):
 
 
 @pytest.mark.parametrize("policy", policies())
-def test_the_behaviour_policy_itself_weighs_exactly_one(policy):
+def test_the_behavior_policy_itself_weighs_exactly_one(policy):
     theta = np.random.default_rng(3).normal(size=policy.dim)
     batch = TabularSource(walk()).record(policy, theta, 40, STREAM)
     assert np.all(log_ratios(policy, theta[None], batch) == 0.0)
@@ -89,7 +89,7 @@ def test_bits_do_not_depend_on_company_or_threads(policy, monkeypatch: pytest.Mo
     batch = TabularSource(walk()).record(policy, theta, 150, STREAM)
     thetas = theta + rng.normal(size=(70, policy.dim))
     whole = log_ratios(policy, thetas, batch)
-    monkeypatch.setattr("riskgrad.compiled.WORTH_THREADS", 0.0)
+    monkeypatch.setattr("riskgrad.kernels.compile.WORTH_THREADS", 0.0)
     monkeypatch.setattr("riskgrad.weights.ratios.POLICIES_TOGETHER", 3)
     assert np.array_equal(log_ratios(policy, thetas, batch), whole)
     assert np.array_equal(log_ratios(policy, thetas[41:42], batch), whole[41:42])
@@ -111,7 +111,7 @@ def test_observations_that_are_vectors_are_asked_for_one_by_one():
     rng = np.random.default_rng(7)
     batch = replace(batch_of([-0.5, -0.7, -0.6]), observations=rng.normal(size=(3, 2)))
     thetas = rng.normal(size=(5, 2))
-    logs = policy.log_prob(thetas, batch.observations, batch.actions) - batch.log_behaviour
+    logs = policy.log_prob(thetas, batch.observations, batch.actions) - batch.log_behavior
     expected = np.stack([logs[:, 0] + logs[:, 1], logs[:, 2]], axis=1)
     assert log_ratios(policy, thetas, batch) == pytest.approx(expected, rel=1e-14)
 
@@ -150,7 +150,7 @@ def test_bad_input_is_refused_in_one_line():
         (lambda: log_ratios(policy, np.full((1, 2), np.nan), batch_of([0.0] * 3)), "theta must be finite"),
         (
             lambda: log_ratios(policy, np.zeros((1, 2)), batch_of([0.0, np.nan, 0.0])),
-            "log_behaviour must be the log of",
+            "log_behavior must be the log of",
         ),
         (
             lambda: log_ratios(

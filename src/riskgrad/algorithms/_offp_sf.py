@@ -1,6 +1,6 @@
 """OffP-SF: one batch of episodes is reweighted for all 2 n perturbed policies (`alg:onP` with off-policy estimates).
 
-One iteration samples m episodes, not 2 n m. The default behaviour is the current policy with a fresh batch in each
+One iteration samples m episodes, not 2 n m. The default behavior is the current policy with a fresh batch in each
 iteration: the ratios psi are then at most exp(mu M_e M_d), and the proof of `pr:non_asym_sf` stands, since it needs the
 estimates at theta_k +- mu v only. Since + and - share the batch, their difference shrinks with mu and its noise with
 it: a small smoothing costs nothing here.
@@ -11,7 +11,7 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from riskgrad.algorithms.behaviour import Behaviour, acting
+from riskgrad.algorithms.behavior import Behavior, acting
 from riskgrad.algorithms.guards import near_enough, ratios
 from riskgrad.algorithms.loop import Keeping, follow
 from riskgrad.algorithms.noise import batch_error
@@ -20,12 +20,12 @@ from riskgrad.algorithms.problem import checked_floor, held_out_size, source_tex
 from riskgrad.algorithms.reweighted import Point, Reweighted
 from riskgrad.algorithms.schedule import ScheduleName, settled
 from riskgrad.ascent import Ascent
-from riskgrad.episodes.base import Source
 from riskgrad.gradient import smoothed, sphere
 from riskgrad.policy import Policy
 from riskgrad.random import Purpose
 from riskgrad.risk import RiskMeasure
 from riskgrad.run import Run
+from riskgrad.sources.base import Source
 from riskgrad.types import FloatArray, Gradient
 from riskgrad.weights import log_ratios
 
@@ -40,7 +40,7 @@ def offp_sf(
     smoothing: float | None = None,
     directions: int | None = None,
     episodes: int | None = None,
-    behaviour: Behaviour = "current",
+    behavior: Behavior = "current",
     reuse_batch: bool = False,
     steps_per_batch: int = 1,
     ess_floor: float | None = None,
@@ -48,13 +48,13 @@ def offp_sf(
     orthogonal: bool | None = None,
     risk_path: RiskPath | None = None,
     entropy: float = 0.0,
-    normalise: bool = False,
+    normalize: bool = False,
     seed: int = 0,
     theta: ArrayLike | None = None,
     held_out: int | None = None,
     **keeping: Unpack[Keeping],
 ) -> Run:
-    """Maximise a risk measure by OffP-SF.
+    """Maximize a risk measure by OffP-SF.
 
     Args:
         source: where episodes come from; None with logged episodes.
@@ -65,7 +65,7 @@ def offp_sf(
         smoothing: mu in (0, 1].
         directions: n.
         episodes: m, the batch of each iteration.
-        behaviour: who acts: "current", a pair (policy, theta), or logged episodes.
+        behavior: who acts: "current", a pair (policy, theta), or logged episodes.
         reuse_batch: draw one batch for the whole run; outside the guarantee.
         steps_per_batch: most ascent steps on one batch; 1 is the paper's.
         ess_floor: least effective sample size, as a part of m, for a batch to tell; 0 switches the guards off. None as
@@ -75,7 +75,7 @@ def offp_sf(
         risk_path: the part of the run over which the measure goes from the mean to the named one; None for no path.
             A `SquarePath` starts from the worse of two episodes instead.
         entropy: a bonus, in standard deviations of the return, falling to 0.
-        normalise: whether the policy sees observations less their mean, over their spread, from statistics of what was
+        normalize: whether the policy sees observations less their mean, over their spread, from statistics of what was
             seen in the first half of the run; see `riskgrad.algorithms.observing`.
         seed: the run's seed.
         theta: theta_0 [d]; by default what the policy starts from, mostly zeros.
@@ -93,7 +93,7 @@ def offp_sf(
         theta=theta,
         risk_path=risk_path,
         entropy=entropy,
-        normalise=normalise,
+        normalize=normalize,
     )
     numbers = settled(
         problem,
@@ -107,9 +107,9 @@ def offp_sf(
     )
     steps = whole("steps_per_batch", steps_per_batch)
     n, m = numbers.directions, numbers.episodes
-    floor = checked_floor(ess_floor, schedule, fresh=behaviour == "current" and not reuse_batch)
+    floor = checked_floor(ess_floor, schedule, fresh=behavior == "current" and not reuse_batch)
     judged = held_out_size(held_out, iterations, m)
-    who = acting(problem, source, behaviour, reuse_batch, m, judged, floor)
+    who = acting(problem, source, behavior, reuse_batch, m, judged, floor)
 
     def gradient_at(point: Point) -> tuple[Gradient, float]:
         values = point.batch.values
@@ -133,7 +133,7 @@ def offp_sf(
         **problem.settings("offp_sf"),
         **numbers.settings(),
         "source": source_text(source),
-        "behaviour": who.text,
+        "behavior": who.text,
         "reuse_batch": reuse_batch,
         "steps_per_batch": steps,
         "ess_floor": floor,

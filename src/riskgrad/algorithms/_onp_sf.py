@@ -20,12 +20,12 @@ from riskgrad.algorithms.path import RiskPath
 from riskgrad.algorithms.problem import held_out_size, judge_by_source, looks, source_text, stated
 from riskgrad.algorithms.schedule import ScheduleName, settled
 from riskgrad.ascent import Ascent, Memory
-from riskgrad.episodes.base import Source
 from riskgrad.gradient import smoothed, sphere
 from riskgrad.policy import Policy
 from riskgrad.random import Purpose
 from riskgrad.risk import RiskMeasure
 from riskgrad.run import Run
+from riskgrad.sources.base import Source
 from riskgrad.types import FloatArray
 
 
@@ -44,13 +44,13 @@ def onp_sf(
     common_random_numbers: bool = True,
     risk_path: RiskPath | None = None,
     entropy: float = 0.0,
-    normalise: bool = False,
+    normalize: bool = False,
     seed: int = 0,
     theta: ArrayLike | None = None,
     held_out: int | None = None,
     **keeping: Unpack[Keeping],
 ) -> Run:
-    """Maximise a risk measure by OnP-SF.
+    """Maximize a risk measure by OnP-SF.
 
     Args:
         source: where episodes come from.
@@ -67,7 +67,7 @@ def onp_sf(
         risk_path: the part of the run over which the measure goes from the mean to the named one; None for no path.
             A `SquarePath` starts from the worse of two episodes instead.
         entropy: a bonus, in standard deviations of the return, falling to 0; costs m more episodes per iteration.
-        normalise: whether the policy sees observations less their mean, over their spread, from statistics of what was
+        normalize: whether the policy sees observations less their mean, over their spread, from statistics of what was
             seen in the first half of the run; see `riskgrad.algorithms.observing`.
         seed: the run's seed.
         theta: theta_0 [d]; by default what the policy starts from, mostly zeros.
@@ -85,7 +85,7 @@ def onp_sf(
         theta=theta,
         risk_path=risk_path,
         entropy=entropy,
-        normalise=normalise,
+        normalize=normalize,
     )
     numbers = settled(
         problem,

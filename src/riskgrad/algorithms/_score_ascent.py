@@ -8,19 +8,19 @@ from typing import Unpack
 
 from numpy.typing import ArrayLike
 
-from riskgrad.algorithms.behaviour import Behaviour, acting
+from riskgrad.algorithms.behavior import Behavior, acting
 from riskgrad.algorithms.loop import Keeping, follow
 from riskgrad.algorithms.path import RiskPath
 from riskgrad.algorithms.problem import checked_floor, held_out_size, source_text, stated, whole
 from riskgrad.algorithms.reweighted import Point, Reweighted
 from riskgrad.algorithms.schedule import ScheduleName, settled
 from riskgrad.ascent import Ascent
-from riskgrad.episodes.base import Source
 from riskgrad.gradient import score
 from riskgrad.policy import Policy
 from riskgrad.risk import RiskMeasure
 from riskgrad.run import Run
 from riskgrad.run.recipes import describe
+from riskgrad.sources.base import Source
 from riskgrad.types import Gradient
 
 
@@ -32,20 +32,20 @@ def score_ascent(
     iterations: int,
     step_size: float | str | Ascent | None = None,
     episodes: int | None = None,
-    behaviour: Behaviour = "current",
+    behavior: Behavior = "current",
     reuse_batch: bool = False,
     steps_per_batch: int = 1,
     ess_floor: float | None = None,
     schedule: ScheduleName = "practical",
     risk_path: RiskPath | None = None,
     entropy: float = 0.0,
-    normalise: bool = False,
+    normalize: bool = False,
     seed: int = 0,
     theta: ArrayLike | None = None,
     held_out: int | None = None,
     **keeping: Unpack[Keeping],
 ) -> Run:
-    """Maximise a risk measure along its score gradient.
+    """Maximize a risk measure along its score gradient.
 
     Args:
         source: where episodes come from; None with logged episodes.
@@ -54,7 +54,7 @@ def score_ascent(
         iterations: N.
         step_size: a number is a constant step; or an ascent, such as `Adam(0.1)`, or its name, "adam:0.1".
         episodes: m, the batch of each iteration.
-        behaviour: who acts: "current", a pair (policy, theta), or logged episodes.
+        behavior: who acts: "current", a pair (policy, theta), or logged episodes.
         reuse_batch: draw one batch for the whole run; outside the guarantee.
         steps_per_batch: most ascent steps on one batch.
         ess_floor: least effective sample size, as a part of m, for a batch to tell; 0 switches the guards off.
@@ -62,7 +62,7 @@ def score_ascent(
         risk_path: the part of the run over which the measure goes from the mean to the named one; None for no path.
             A `SquarePath` starts from the worse of two episodes instead.
         entropy: a bonus, in standard deviations of the return, falling to 0.
-        normalise: whether the policy sees observations less their mean, over their spread, from statistics of what was
+        normalize: whether the policy sees observations less their mean, over their spread, from statistics of what was
             seen in the first half of the run; see `riskgrad.algorithms.observing`.
         seed: the run's seed.
         theta: theta_0 [d]; by default what the policy starts from, mostly zeros.
@@ -80,13 +80,13 @@ def score_ascent(
         theta=theta,
         risk_path=risk_path,
         entropy=entropy,
-        normalise=normalise,
+        normalize=normalize,
     )
     numbers = settled(problem, schedule, off_policy=True, step_size=step_size, episodes=episodes)
     steps, m = whole("steps_per_batch", steps_per_batch), whole("episodes", numbers.episodes, 2)
-    floor = checked_floor(ess_floor, schedule, fresh=behaviour == "current" and not reuse_batch)
+    floor = checked_floor(ess_floor, schedule, fresh=behavior == "current" and not reuse_batch)
     judged = held_out_size(held_out, iterations, m)
-    who = acting(problem, source, behaviour, reuse_batch, m, judged, floor)
+    who = acting(problem, source, behavior, reuse_batch, m, judged, floor)
 
     def gradient_at(point: Point) -> tuple[Gradient, float]:
         first = point.step == 0
@@ -97,7 +97,7 @@ def score_ascent(
         "ascent": describe(numbers.ascent),
         "episodes": m,
         "source": source_text(source),
-        "behaviour": who.text,
+        "behavior": who.text,
         "reuse_batch": reuse_batch,
         "steps_per_batch": steps,
         "ess_floor": floor,

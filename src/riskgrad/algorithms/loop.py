@@ -2,7 +2,7 @@
 
 An algorithm is a function from (k, policy_k, theta_k, memory) to the next ones. Everything it draws is keyed by the
 seed and k, so the loop can stop after any iteration and go on later, to the bit. The policy stays the same, unless
-observations are normalised: then its statistics move (see `observing`), and a theta means something only with those
+observations are normalized: then its statistics move (see `observing`), and a theta means something only with those
 that were in force at it. They are kept with each theta that is kept.
 
 - theta_R of the paper (R uniform on theta_0 .. theta_{N-1}) is kept by a reservoir of one: theta_k replaces it with

@@ -1,4 +1,4 @@
-"""Normalised observations along a run: where their statistics come from, and when they move.
+"""Normalized observations along a run: where their statistics come from, and when they move.
 
     theta_k acts by the statistics s_k     s_{k+1} = s_k and what iteration k saw, for k < N / 2;  s_{k+1} = s_k after
 
@@ -14,7 +14,7 @@ What is decided here, and why:
 - Every episode adds sums of its own, in the order of the episodes, so that threads and processes cannot change a digit.
 - A policy that comes with statistics (`run.policy` of an earlier run) begins with them, and needs no first episodes.
 - Held-out episodes do not count: what judges an iterate does not change it.
-- A compiled environment's observations are not clipped, since its loop takes the normalisation into the weights.
+- A compiled environment's observations are not clipped, since its loop takes the normalization into the weights.
 - One batch for the whole run, a log among them, has one set of statistics: that of the log, or of theta_0.
 """
 
@@ -26,14 +26,14 @@ from numpy.typing import ArrayLike
 
 from riskgrad.algorithms.practical import PRACTICAL
 from riskgrad.algorithms.problem import Problem
-from riskgrad.episodes.base import Source
-from riskgrad.episodes.compiled import CompiledSource
-from riskgrad.episodes.gymnasium import GymnasiumSource
-from riskgrad.episodes.tabular import TabularSource
 from riskgrad.errors import InputError
-from riskgrad.policy import Normalised, ObservationStatistics, Policy, TabularGibbs
-from riskgrad.policy.normalise import LIMIT
+from riskgrad.policy import Normalized, ObservationStatistics, Policy, TabularGibbs
+from riskgrad.policy.normalize import LIMIT
 from riskgrad.random import Purpose, Stream
+from riskgrad.sources.base import Source
+from riskgrad.sources.compiled import CompiledSource
+from riskgrad.sources.gymnasium.source import GymnasiumSource
+from riskgrad.sources.tabular import TabularSource
 from riskgrad.types import Episodes, FloatArray, IntArray, Returns
 
 Begin = Callable[[], tuple[Policy, int]]
@@ -62,22 +62,22 @@ class Observing(Protocol):
 
 
 def begun(problem: Problem, source: Source, on_policy: bool = False) -> Begin:
-    """Settle which policy acts by theta_0, and refuse where observations cannot be normalised.
+    """Settle which policy acts by theta_0, and refuse where observations cannot be normalized.
 
     Args:
-        problem: what is maximised.
+        problem: what is maximized.
         source: where episodes come from.
         on_policy: whether returns are all that is asked of the source, and never a recorded batch.
     """
-    if not problem.normalise:
+    if not problem.normalize:
         return lambda: (problem.policy, 0)
     states = isinstance(source, TabularSource) or (isinstance(source, GymnasiumSource) and source.n_states is not None)
     if states or isinstance(problem.policy, TabularGibbs):
-        raise InputError("normalise", "be False where observations are states", problem.normalise)
+        raise InputError("normalize", "be False where observations are states", problem.normalize)
     if on_policy and not isinstance(source, Observing):
         rule = "be False for OnP-SF on a source without `returns_and_statistics`"
-        raise InputError("normalise", rule, problem.normalise)
-    if isinstance(problem.policy, Normalised):
+        raise InputError("normalize", rule, problem.normalize)
+    if isinstance(problem.policy, Normalized):
         return lambda: (problem.policy, 0)
 
     def begin() -> tuple[Policy, int]:
@@ -87,23 +87,23 @@ def begun(problem: Problem, source: Source, on_policy: bool = False) -> Begin:
             _, seen = source.returns_and_statistics(policy, problem.theta[np.newaxis], m, stream, None, none)
         else:
             seen = of_batch(source.record(policy, problem.theta, m, stream))
-        return Normalised(policy, seen, np.inf if isinstance(source, CompiledSource) else LIMIT), m
+        return Normalized(policy, seen, np.inf if isinstance(source, CompiledSource) else LIMIT), m
 
     return begin
 
 
 def begun_with_log(problem: Problem, log: Episodes) -> Begin:
     """The same for logged episodes, whose statistics serve the whole run."""
-    if not problem.normalise or isinstance(problem.policy, Normalised):
+    if not problem.normalize or isinstance(problem.policy, Normalized):
         return lambda: (problem.policy, 0)
     if log.observations.ndim != 2:
-        raise InputError("normalise", "be False where observations are no vectors", problem.normalise)
-    return lambda: (Normalised(problem.policy, of_batch(log)), 0)
+        raise InputError("normalize", "be False where observations are no vectors", problem.normalize)
+    return lambda: (Normalized(problem.policy, of_batch(log)), 0)
 
 
-def first_cost(normalise: bool, policy: Policy) -> int:
+def first_cost(normalize: bool, policy: Policy) -> int:
     """How many episodes the first statistics cost."""
-    return PRACTICAL.first_look if normalise and not isinstance(policy, Normalised) else 0
+    return PRACTICAL.first_look if normalize and not isinstance(policy, Normalized) else 0
 
 
 def observed(
@@ -120,7 +120,7 @@ def observed(
         pairs: which random numbers each row uses [P].
         moves: whether the statistics move.
     """
-    if not moves or not isinstance(policy, Normalised) or not isinstance(source, Observing):
+    if not moves or not isinstance(policy, Normalized) or not isinstance(source, Observing):
         return source.returns(policy, thetas, episodes, stream, pairs).values, policy
     returns, seen = source.returns_and_statistics(policy, thetas, episodes, stream, pairs, policy.statistics)
     return returns.values, policy.by(seen)
@@ -128,7 +128,7 @@ def observed(
 
 def after(policy: Policy, batch: Episodes, moves: bool) -> Policy:
     """Give the policy by the statistics that it has once a recorded batch was seen."""
-    if not moves or not isinstance(policy, Normalised):
+    if not moves or not isinstance(policy, Normalized):
         return policy
     return policy.by(policy.statistics.merged(of_batch(batch)))
 

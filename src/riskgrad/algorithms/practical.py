@@ -40,7 +40,7 @@ class Practical:
         looks: how often iterates are judged by held-out episodes, besides the first.
         held_out_share: episodes for that, as a part of those for training.
         least_held_out: but no fewer than this for each look.
-        normalised_part: the part of the run over which the statistics of normalised observations move.
+        normalized_part: the part of the run over which the statistics of normalized observations move.
         first_look: episodes from which the first of these statistics are taken.
     """
 
@@ -67,7 +67,7 @@ class Practical:
     looks: int = 4
     held_out_share: float = 0.1
     least_held_out: int = 100
-    normalised_part: float = 0.5
+    normalized_part: float = 0.5
     first_look: int = 20
 
 

@@ -2,7 +2,7 @@
 
 Two things change along a run, both off in the paper's algorithms:
 
-- The path: at iteration k the measure (1 - w) start + w risk is optimised, w = k / (risk_path * N) up to 1, where the
+- The path: at iteration k the measure (1 - w) start + w risk is optimized, w = k / (risk_path * N) up to 1, where the
   start is the mean or the worse of two episodes; see `path`. Episodes in the tail of a poor policy all look alike, so
   that a tail measure alone may stand still; a measure of all episodes leads out of there.
 - The bonus: entropy * (1 - k / N) * std(returns) times the policy's mean entropy at the visited states. The standard
@@ -20,7 +20,6 @@ from riskgrad.algorithms.loop import Judge, digest
 from riskgrad.algorithms.path import RiskPath, measure_at, settled
 from riskgrad.algorithms.practical import PRACTICAL
 from riskgrad.distortion import DualPower
-from riskgrad.episodes.base import Source
 from riskgrad.errors import InputError
 from riskgrad.mdp import FiniteMDP
 from riskgrad.policy import Policy
@@ -28,6 +27,7 @@ from riskgrad.policy.base import checked_theta
 from riskgrad.random import Purpose, Stream
 from riskgrad.risk import Distortion, RiskMeasure, parse
 from riskgrad.run.recipes import describe, written
+from riskgrad.sources.base import Source
 from riskgrad.types import Episodes, FloatArray
 
 
@@ -44,7 +44,7 @@ class Problem:
         risk_path: the part of the run over which the measure goes from neutral to the named one; None for no path.
         path_start: the distortion that the path starts from; None for the mean.
         entropy: the bonus at the start of the run, as a part of the return's standard deviation.
-        normalise: whether observations are normalised; see `observing`.
+        normalize: whether observations are normalized; see `observing`.
     """
 
     policy: Policy
@@ -55,19 +55,19 @@ class Problem:
     risk_path: float | None
     path_start: DualPower | None
     entropy: float
-    normalise: bool = False
+    normalize: bool = False
 
     def path_weight(self, k: int) -> float:
         """How far on the path the measure is at iteration k, in [0, 1]."""
         return 1.0 if self.risk_path is None else min(1.0, k / (self.risk_path * self.iterations))
 
     def measure(self, k: int) -> RiskMeasure:
-        """The measure that iteration k optimises."""
+        """The measure that iteration k optimizes."""
         return measure_at(self.risk, self.path_start, self.path_weight(k))
 
     def moves(self, k: int) -> bool:
         """Whether what iteration k sees moves the statistics of observations."""
-        return self.normalise and k < PRACTICAL.normalised_part * self.iterations
+        return self.normalize and k < PRACTICAL.normalized_part * self.iterations
 
     def bonus(self, k: int, policy: Policy, theta: FloatArray, batch: Episodes) -> FloatArray | float:
         """The gradient of the entropy bonus at iteration k [d], or 0 without one."""
@@ -93,24 +93,24 @@ class Problem:
             "risk_path": self.risk_path,
             "risk_path_start": self._start(),
             "entropy": self.entropy,
-            "normalise": PRACTICAL.normalised_part if self.normalise else None,
+            "normalize": PRACTICAL.normalized_part if self.normalize else None,
         }
 
     def notes(self) -> tuple[str, ...]:
-        """What else than the named measure is optimised on the way."""
+        """What else than the named measure is optimized on the way."""
         notes: list[str] = []
         if self.risk_path is not None:
             over = f"over the first {self.risk_path:.0%} of the run"
             notes.append(
-                f"{over} (1 - w) {self._start()} + w {describe(self.risk)} was optimised, w rising from 0 to 1"
+                f"{over} (1 - w) {self._start()} + w {describe(self.risk)} was optimized, w rising from 0 to 1"
             )
         if self.entropy > 0.0:
             notes.append(
                 f"an entropy bonus of {self.entropy:g} standard deviations of the return was added, "
                 f"falling to 0 at the end of the run"
             )
-        if self.normalise:
-            notes.append("observations were normalised; each theta goes with the statistics in force at it")
+        if self.normalize:
+            notes.append("observations were normalized; each theta goes with the statistics in force at it")
         return tuple(notes)
 
     def _start(self) -> str:
@@ -126,7 +126,7 @@ def stated(
     theta: ArrayLike | None,
     risk_path: RiskPath | None,
     entropy: float,
-    normalise: bool,
+    normalize: bool,
 ) -> Problem:
     """Check what all algorithms are given."""
     if not isinstance(policy, Policy):
@@ -140,7 +140,7 @@ def stated(
         raise InputError("entropy", "be finite and not negative", entropy)
     first = Stream(seed, Purpose.INITIAL).generator()
     start = policy.initial_theta(first) if theta is None else checked_theta(theta, policy.dim).copy()
-    return Problem(policy, measure, iterations, seed, start, part, path_start, float(entropy), normalise)
+    return Problem(policy, measure, iterations, seed, start, part, path_start, float(entropy), normalize)
 
 
 def whole(name: str, value: int, least: int = 1) -> int:

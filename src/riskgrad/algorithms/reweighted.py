@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from riskgrad.algorithms.behaviour import Acting
+from riskgrad.algorithms.behavior import Acting
 from riskgrad.algorithms.guards import ratios, short_enough, worth, worth_at
 from riskgrad.algorithms.loop import Course, Iteration
 from riskgrad.algorithms.noise import estimate_errors
@@ -30,8 +30,8 @@ class Point:
     Attributes:
         k: the iteration.
         step: which step on the batch, from 0.
-        rho: the measure that this iteration optimises.
-        policy: what theta is for, with the statistics in force where observations are normalised.
+        rho: the measure that this iteration optimizes.
+        policy: what theta is for, with the statistics in force where observations are normalized.
         theta: where [d].
         batch: the episodes.
         weights: psi at theta [m]; None where this policy acted.
@@ -58,7 +58,7 @@ class Reweighted:
     """An off-policy algorithm, but for its gradient.
 
     Attributes:
-        problem: what is maximised.
+        problem: what is maximized.
         who: where batches come from.
         ascent: how theta moves.
         steps_per_batch: most steps on one batch.

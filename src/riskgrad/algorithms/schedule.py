@@ -20,7 +20,7 @@ from riskgrad.errors import UnknownNameError
 from riskgrad.gradient._smoothed import checked_smoothing
 from riskgrad.policy import Policy
 from riskgrad.policy.base import WithoutDensity
-from riskgrad.policy.normalise import bare
+from riskgrad.policy.normalize import bare
 from riskgrad.risk import RiskMeasure
 from riskgrad.risk.distortion import DistortionMeasure
 from riskgrad.run.recipes import describe

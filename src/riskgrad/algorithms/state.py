@@ -1,7 +1,7 @@
 """Where a run is, in memory and in a checkpoint.
 
 Three iterates are kept, each with the policy that its theta is for: the best so far, theta_R of the paper and the last.
-The policies differ only where observations are normalised, by the statistics in force at each.
+The policies differ only where observations are normalized, by the statistics in force at each.
 """
 
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from riskgrad.ascent import Memory
 from riskgrad.policy import Policy
 from riskgrad.run.checkpoint import Checkpoint
 from riskgrad.run.record import Line
-from riskgrad.run.result import THETAS, acting, normalisation_of, thetas_with_normalisation
+from riskgrad.run.result import THETAS, acting, normalization_of, thetas_with_normalization
 from riskgrad.run.versions import changed, versions
 from riskgrad.types import FloatArray
 
@@ -61,7 +61,7 @@ class State:
         """The numbers of a checkpoint."""
         memory = {f"memory.{name}": array for name, array in self.memory.items()}
         kept = zip(THETAS, (self.best, self.random, self.now), strict=True)
-        return {**thetas_with_normalisation(dict(kept)), **memory}
+        return {**thetas_with_normalization(dict(kept)), **memory}
 
     def facts(self, settings: dict[str, Any]) -> dict[str, Any]:
         """The rest of a checkpoint, with the settings of the run."""
@@ -85,8 +85,8 @@ def resumed(policy: Policy, found: Checkpoint, history: list[Line]) -> State:
         history: the lines up to it.
     """
     arrays, facts = found.arrays, found.facts
-    normalisation = normalisation_of(arrays)
-    best, random, now = (Iterate(acting(policy, normalisation.get(name)), np.asarray(arrays[name])) for name in THETAS)
+    normalization = normalization_of(arrays)
+    best, random, now = (Iterate(acting(policy, normalization.get(name)), np.asarray(arrays[name])) for name in THETAS)
     memory = {name.removeprefix("memory."): array for name, array in arrays.items() if name.startswith("memory.")}
     more = [note for note in (found.note, changed(facts["versions"], versions())) if note]
     return State(

@@ -31,8 +31,8 @@ def report(
 
     Example: riskgrad report runs/pass runs/valley --out report.html
     """
-    from riskgrad.report.page import write_report  # noqa: PLC0415
-    from riskgrad.report.played import loaded  # noqa: PLC0415
+    from riskgrad.pages.page import write_report  # noqa: PLC0415
+    from riskgrad.pages.played import loaded  # noqa: PLC0415
 
     found = loaded(runs)
     page = write_report(found, out, env, episodes=episodes, confidence=confidence, seed=seed, title=title)
@@ -57,9 +57,9 @@ def compare(
     Example: riskgrad compare runs/pass runs/valley --risk mean --risk cvar:0.1
     """
     from riskgrad.evaluation.bootstrap import RESAMPLES  # noqa: PLC0415
-    from riskgrad.report.compare import compare as compare_runs  # noqa: PLC0415
-    from riskgrad.report.played import loaded  # noqa: PLC0415
-    from riskgrad.report.words import certainty, interval, number, percent  # noqa: PLC0415
+    from riskgrad.pages.compare import compare as compare_runs  # noqa: PLC0415
+    from riskgrad.pages.played import loaded  # noqa: PLC0415
+    from riskgrad.pages.words import certainty, interval, number, percent  # noqa: PLC0415
 
     found = compare_runs(loaded(runs), env, risk or None, episodes, confidence, seed=seed)
     if as_json:
@@ -102,11 +102,11 @@ def frontier(
 
     Example: riskgrad frontier risky-safe --risk mean-variance --levels 0.01,0.1 --iterations 40 --plot frontier.svg
     """
-    from riskgrad.compiled import cores  # noqa: PLC0415
-    from riskgrad.report.frontier import frontier as family  # noqa: PLC0415
-    from riskgrad.report.frontier import plot_frontier  # noqa: PLC0415
-    from riskgrad.report.live import LiveFamily  # noqa: PLC0415
-    from riskgrad.report.words import interval, number  # noqa: PLC0415
+    from riskgrad.kernels.compile import cores  # noqa: PLC0415
+    from riskgrad.pages.frontier import frontier as family  # noqa: PLC0415
+    from riskgrad.pages.frontier import plot_frontier  # noqa: PLC0415
+    from riskgrad.pages.live import LiveFamily  # noqa: PLC0415
+    from riskgrad.pages.words import interval, number  # noqa: PLC0415
 
     where: dict[str, Any] = {"horizon": horizon, "discount": discount, "env_options": env_options(env_option)}
     settings: dict[str, Any] = {"episodes": episodes, "confidence": confidence, "seed": seed, "iterations": iterations}

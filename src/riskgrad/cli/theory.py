@@ -31,8 +31,8 @@ def bounds(
     """
     from dataclasses import asdict  # noqa: PLC0415
 
-    from riskgrad.episodes import TabularSource, resolve_source  # noqa: PLC0415
     from riskgrad.policy import TabularGibbs  # noqa: PLC0415
+    from riskgrad.sources import TabularSource, resolve_source  # noqa: PLC0415
     from riskgrad.theory import bounds_table  # noqa: PLC0415
 
     source = resolve_source(env, horizon, discount, env_options=env_options(env_option))
@@ -42,7 +42,7 @@ def bounds(
     policy = TabularGibbs(mdp.n_states, mdp.n_actions)
     rows = bounds_table(mdp, policy, risk, iterations, off_policy=off_policy, seed=seed)
     if plot is not None:
-        from riskgrad.report.bounds import plot_bounds  # noqa: PLC0415
+        from riskgrad.pages.bounds import plot_bounds  # noqa: PLC0415
 
         plot_bounds(rows, plot)
     if as_json:

@@ -40,7 +40,7 @@ def _configured(context: typer.Context, path: Path | None) -> Path | None:
 def train(
     context: typer.Context,
     env: Annotated[str, typer.Argument(help="A Gymnasium id or a shipped model, such as two-roads.")],
-    risk: Annotated[str, typer.Option(help="What to maximise, such as mean, cvar:0.1, dual-power:3.")] = "cvar:0.1",
+    risk: Annotated[str, typer.Option(help="What to maximize, such as mean, cvar:0.1, dual-power:3.")] = "cvar:0.1",
     algorithm: Annotated[str, typer.Option(help="auto, onp_sf, offp_sf or score.")] = "auto",
     iterations: Annotated[int | None, typer.Option(help="Budget in iterations (200 if no budget is given).")] = None,
     max_episodes: Annotated[int | None, typer.Option(help="Budget in episodes instead.")] = None,
@@ -51,8 +51,8 @@ def train(
     discount: Discount = None,
     env_option: Options = None,
     seed: Seed = 0,
-    normalise: Annotated[
-        bool, typer.Option("--normalise/--no-normalise", help="Normalise observations.", rich_help_panel=HOW)
+    normalize: Annotated[
+        bool, typer.Option("--normalize/--no-normalize", help="Normalize observations.", rich_help_panel=HOW)
     ] = False,
     schedule: Annotated[str, typer.Option(help="practical, or paper for its theorem's.", rich_help_panel=HOW)] = (
         "practical"
@@ -112,7 +112,7 @@ def train(
     from contextlib import ExitStack  # noqa: PLC0415
 
     from riskgrad._train import train as train_policy  # noqa: PLC0415
-    from riskgrad.report.live import Live  # noqa: PLC0415
+    from riskgrad.pages.live import Live  # noqa: PLC0415
 
     del config  # has been read: its values are those of the flags that were not given
     if resume and out is None:
@@ -138,7 +138,7 @@ def train(
             env_options=env_options([*context.meta.get(OPTIONS, []), *(env_option or [])]),
             threads=threads,
             processes=processes,
-            normalise=normalise,
+            normalize=normalize,
             schedule=schedule,  # pyright: ignore[reportArgumentType]
             step_size=step_size,
             smoothing=smoothing,

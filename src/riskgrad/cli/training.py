@@ -21,8 +21,8 @@ def demo(
     Example: riskgrad demo --out riskgrad-demo
     """
     from riskgrad.algorithms import PRACTICAL  # noqa: PLC0415
-    from riskgrad.report import demo as story  # noqa: PLC0415 - brings matplotlib and numba
-    from riskgrad.report.live import Live  # noqa: PLC0415
+    from riskgrad.pages import demo as story  # noqa: PLC0415 - brings matplotlib and numba
+    from riskgrad.pages.live import Live  # noqa: PLC0415
 
     console.print(
         "A maze with two ways to the goal: a short one past a guard, who is seldom there and then costs dearly, and a "
@@ -76,10 +76,10 @@ def evaluate(
 
 def _filmed(run: "Run", env: str, where: dict[str, Any], path: Path, episodes: int, *, greedy: bool, seed: int) -> int:
     """Film the first episodes of an evaluation; give the number of frames."""
-    from riskgrad.episodes.film import checked_film, film, filmed_source  # noqa: PLC0415
     from riskgrad.evaluation import played_with  # noqa: PLC0415
     from riskgrad.policy import Greedy  # noqa: PLC0415
     from riskgrad.random import Purpose, Stream  # noqa: PLC0415
+    from riskgrad.sources.gymnasium.film import checked_film, film, filmed_source  # noqa: PLC0415
 
     checked_film(path)
     source = filmed_source(env, **played_with(run, env, **where))

@@ -21,7 +21,7 @@ STEP = 1e-5  # of numerical derivatives
 class Custom(DistortionFunction):
     """A user's g, refused unless g(0) = 0, g(1) = 1, and g is monotone, continuous and of the declared attitude.
 
-    The checks look at a grid of 4,096 cells and bisect the steepest ones down to neighbouring floating-point numbers: a
+    The checks look at a grid of 4,096 cells and bisect the steepest ones down to neighboring floating-point numbers: a
     jump keeps its height while a steep but continuous stretch does not. Without continuity at 0 and 1 no error bound
     holds (docs/corrections.md, "Continuity of g").
 
@@ -80,8 +80,8 @@ class Custom(DistortionFunction):
         if self.first is not None:
             return np.asarray(self.first(s), dtype=np.float64)
         middle = np.clip(s, STEP, 1.0 - STEP)
-        centred = (self.at(middle + STEP) - self.at(middle - STEP)) / (2.0 * STEP)
-        return centred + (s - middle) * self._bend(middle)
+        centerd = (self.at(middle + STEP) - self.at(middle - STEP)) / (2.0 * STEP)
+        return centerd + (s - middle) * self._bend(middle)
 
     def bend_at(self, s: FloatArray) -> FloatArray:
         """g''(s), as given or by differences."""

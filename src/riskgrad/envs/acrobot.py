@@ -9,16 +9,16 @@ order over 0.2 s. Both environments agree within rounding: the terms are the sam
 
 import math
 
-from riskgrad.compiled import kernel
-from riskgrad.elementary import sin_cos, single
-from riskgrad.envs import draws
-from riskgrad.envs._play import Job, Trace, play_episodes
 from riskgrad.envs.base import CompiledEnv
-from riskgrad.envs.draws import Words
+from riskgrad.kernels import draws
+from riskgrad.kernels.compile import kernel
+from riskgrad.kernels.draws import Words
+from riskgrad.kernels.elementary import sin_cos, single
+from riskgrad.kernels.lane_loop import Job, Trace, play_episodes
 from riskgrad.types import FloatArray
 
 GRAVITY = 9.8
-CENTRE = 0.5  # of a link, where its mass is
+CENTER = 0.5  # of a link, where its mass is
 INERTIA = 1.0
 SECONDS = 0.2
 FASTEST_FIRST, FASTEST_SECOND = 4.0 * math.pi, 9.0 * math.pi
@@ -36,18 +36,18 @@ def reset(state: FloatArray, stream: Words) -> None:
 def accelerations(first: float, second: float, spin: float, bend: float, torque: float) -> tuple[float, float]:
     """Give the accelerations of the two angles, for speeds `spin` of the first and `bend` of the second."""
     sine, cosine = sin_cos(second)
-    inertia = CENTRE**2 + (1.0 + CENTRE**2 + 2.0 * CENTRE * cosine) + 2.0 * INERTIA
-    coupling = (CENTRE**2 + CENTRE * cosine) + INERTIA
-    outer = CENTRE * GRAVITY * sin_cos(first + second)[0]
+    inertia = CENTER**2 + (1.0 + CENTER**2 + 2.0 * CENTER * cosine) + 2.0 * INERTIA
+    coupling = (CENTER**2 + CENTER * cosine) + INERTIA
+    outer = CENTER * GRAVITY * sin_cos(first + second)[0]
     whole = (
-        -CENTRE * bend * bend * sine
-        - 2.0 * CENTRE * bend * spin * sine
-        + (CENTRE + 1.0) * GRAVITY * sin_cos(first)[0]
+        -CENTER * bend * bend * sine
+        - 2.0 * CENTER * bend * spin * sine
+        + (CENTER + 1.0) * GRAVITY * sin_cos(first)[0]
         + outer
     )
     ratio = coupling / inertia
-    bending = (torque + ratio * whole - CENTRE * spin * spin * sine - outer) / (
-        CENTRE**2 + INERTIA - coupling * coupling / inertia
+    bending = (torque + ratio * whole - CENTER * spin * spin * sine - outer) / (
+        CENTER**2 + INERTIA - coupling * coupling / inertia
     )
     return -(coupling * bending + whole) / inertia, bending
 

@@ -11,8 +11,8 @@ linear policy 4 products per action rather than 64. For it, `observe` has one ar
 
 The loop plays many episodes side by side, `state`, `stream`, `indices` and `values` being views of its arrays: take
 entries of them by index. Functions without branches run several episodes per instruction: write `a if c else b` and
-`(x > 1) | (y > 1)` rather than `if` and `or`, and take exp, sine and cosine from `riskgrad.elementary`. Others run one
-after the other; the answers are the same.
+`(x > 1) | (y > 1)` rather than `if` and `or`, and take exp, sine and cosine from `riskgrad.kernels.elementary`. Others
+run one after the other; the answers are the same.
 
 Numba compiles the loop together with the three functions. It can keep the result on disk only for a function that
 stands in a file, so an environment that is to start at once names its own loop, five lines at the end of its file (see
@@ -24,10 +24,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from riskgrad.compiled import uncached
-from riskgrad.envs._play import Job, Trace, play_episodes
-from riskgrad.envs._watch import sees_all
 from riskgrad.errors import InputError
+from riskgrad.kernels.compile import uncached
+from riskgrad.kernels.lane_loop import Job, Trace, play_episodes
+from riskgrad.kernels.lane_watch import sees_all
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ never steeper than 0.21 while an episode goes on, so that short polynomials do f
 
 import math
 
-from riskgrad.compiled import kernel
-from riskgrad.elementary import fma, sin_cos_small, single
-from riskgrad.envs import draws
-from riskgrad.envs._play import Job, Trace, play_episodes
 from riskgrad.envs.base import CompiledEnv
-from riskgrad.envs.draws import Words
+from riskgrad.kernels import draws
+from riskgrad.kernels.compile import kernel
+from riskgrad.kernels.draws import Words
+from riskgrad.kernels.elementary import fma, sin_cos_small, single
+from riskgrad.kernels.lane_loop import Job, Trace, play_episodes
 from riskgrad.types import FloatArray
 
 GRAVITY = 9.8

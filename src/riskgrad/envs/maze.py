@@ -22,12 +22,12 @@ environment, which draws from its own generator, and for the compiled one.
 
 import numpy as np
 
-from riskgrad.compiled import kernel
-from riskgrad.envs import draws
-from riskgrad.envs._play import Job, Trace, play_episodes
 from riskgrad.envs.base import CompiledEnv
-from riskgrad.envs.draws import Words
 from riskgrad.errors import UnknownNameError
+from riskgrad.kernels import draws
+from riskgrad.kernels.compile import kernel
+from riskgrad.kernels.draws import Words
+from riskgrad.kernels.lane_loop import Job, Trace, play_episodes
 from riskgrad.types import FloatArray, IntArray
 
 SIZE = 8

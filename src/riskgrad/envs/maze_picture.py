@@ -32,16 +32,16 @@ def _ground() -> Picture:
     image[:] = FLOOR
     image[::CELL], image[:, ::CELL] = GRID, GRID
     cells = [(int(x), int(y), WALL) for x, y in np.argwhere(maze.WALLS)]
-    for x, y, colour in [*cells, (*maze.GOAL, GOAL), (*maze.GUARDED, GUARDED)]:
-        image[y * CELL : (y + 1) * CELL, x * CELL : (x + 1) * CELL] = colour
+    for x, y, color in [*cells, (*maze.GOAL, GOAL), (*maze.GUARDED, GUARDED)]:
+        image[y * CELL : (y + 1) * CELL, x * CELL : (x + 1) * CELL] = color
     return image
 
 
-def _dot(image: Picture, x: float, y: float, radius: float, colour: tuple[int, int, int]) -> None:
+def _dot(image: Picture, x: float, y: float, radius: float, color: tuple[int, int, int]) -> None:
     """Fill a disc; position and radius are in cells."""
     across, up, reach = (x + 0.5) * CELL, (y + 0.5) * CELL, radius * CELL
     rows = slice(max(0, int(up - reach)), int(up + reach) + 2)
     columns = slice(max(0, int(across - reach)), int(across + reach) + 2)
     part = image[rows, columns]
     high, wide = np.ogrid[rows.start : rows.start + part.shape[0], columns.start : columns.start + part.shape[1]]
-    part[(high - up) ** 2 + (wide - across) ** 2 <= reach * reach] = colour
+    part[(high - up) ** 2 + (wide - across) ** 2 <= reach * reach] = color

@@ -6,12 +6,12 @@ The equations are those of Moore (1990), computed in the order in which Gymnasiu
 last bit of a cosine. As there, the state is kept in double precision and observed in single.
 """
 
-from riskgrad.compiled import kernel
-from riskgrad.elementary import sin_cos, single
-from riskgrad.envs import draws
-from riskgrad.envs._play import Job, Trace, play_episodes
 from riskgrad.envs.base import CompiledEnv
-from riskgrad.envs.draws import Words
+from riskgrad.kernels import draws
+from riskgrad.kernels.compile import kernel
+from riskgrad.kernels.draws import Words
+from riskgrad.kernels.elementary import sin_cos, single
+from riskgrad.kernels.lane_loop import Job, Trace, play_episodes
 from riskgrad.types import FloatArray
 
 LEFT_END, RIGHT_END, GOAL = -1.2, 0.6, 0.5

@@ -6,8 +6,6 @@ from typing import Any, cast
 import gymnasium
 import numpy as np
 
-from riskgrad.episodes.base import Source
-from riskgrad.episodes.resolve import Environment, closing, resolve_source
 from riskgrad.errors import InputError
 from riskgrad.evaluation.bootstrap import bootstrap_intervals
 from riskgrad.evaluation.certified import certified_intervals
@@ -17,6 +15,8 @@ from riskgrad.policy import Greedy, Policy
 from riskgrad.policy.base import checked_theta
 from riskgrad.random import Purpose, Stream
 from riskgrad.risk import RiskMeasure, parse
+from riskgrad.sources.base import Source
+from riskgrad.sources.resolve import Environment, closing, resolve_source
 from riskgrad.types import FloatArray
 
 Risks = str | RiskMeasure | Sequence[str | RiskMeasure]

@@ -4,12 +4,12 @@ J - lam V is not monotone in first-order dominance, so the two ends of the band 
 
     J - lam V = max_c E[h_c(R)],    h_c(r) = r - lam (r - c)^2,    a hump in r with its peak at c + 1 / (2 lam).
 
-*Largest.* For each c the law that maximises E[h_c] brings all mass as close to the peak r as the band allows: F is
+*Largest.* For each c the law that maximizes E[h_c] brings all mass as close to the peak r as the band allows: F is
 the lower bound before r and the upper bound from r on. So the largest value is the largest over r of J - lam V of
 that law; between two points it is a concave parabola in r.
 
 *Smallest.* E_F[h_c] is linear in F and concave in c, so min_F max_c = max_c min_F (Sion). For each c the law that
-minimises E[h_c] pushes mass away from the peak: F follows the upper bound up to some level q, stays there, and then
+minimizes E[h_c] pushes mass away from the peak: F follows the upper bound up to some level q, stays there, and then
 follows the lower bound. So the smallest value is the smallest over q of J - lam V of that law; between two levels of
 the band it is a convex parabola in q.
 
@@ -35,13 +35,13 @@ def mean_variance_bounds(band: Band, lam: float) -> tuple[float, float]:
     if lam < 0.0:
         low, high = mean_variance_bounds(band.mirrored, -lam)
         return -high, -low
-    centre = float(np.mean(band.points))  # J and V about it keep their digits when returns are large and alike
-    points = band.points - centre
-    return centre + _smallest(points, band, lam), centre + _largest(points, band, lam)
+    center = float(np.mean(band.points))  # J and V about it keep their digits when returns are large and alike
+    points = band.points - center
+    return center + _smallest(points, band, lam), center + _largest(points, band, lam)
 
 
 def _largest(points: FloatArray, band: Band, lam: float) -> float:
-    """Maximise over the place r of the peak, in each cell points[i] <= r <= points[i + 1]."""
+    """Maximize over the place r of the peak, in each cell points[i] <= r <= points[i + 1]."""
     inner = points[1:-1]
     before, after = np.diff(band.lower), np.diff(band.upper)
     first = _split_sums(before * inner, after * inner)
@@ -62,7 +62,7 @@ def _split_sums(before: FloatArray, after: FloatArray) -> FloatArray:
 
 
 def _smallest(points: FloatArray, band: Band, lam: float) -> float:
-    """Minimise over the level q at which F leaves the upper bound for the lower one, in each cell of levels."""
+    """Minimize over the level q at which F leaves the upper bound for the lower one, in each cell of levels."""
     up, down = np.concatenate([[0.0], band.upper]), np.append(band.lower, 1.0)
     levels = np.unique(np.concatenate([up, down]))
     left, right = levels[:-1], levels[1:]

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from riskgrad.exact._value import policy_table
 from riskgrad.exact.graph import checked_table, graph_of, step_of
 from riskgrad.exact.law import MAX_ATOMS, Layer, final_law, layers, rounding_width, shifts
-from riskgrad.exact.recursion import retreat
+from riskgrad.kernels.recursion import retreat
 from riskgrad.mdp import FiniteMDP
 from riskgrad.policy import Policy
 from riskgrad.risk import RiskMeasure

@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike
 
 from riskgrad.errors import InputError, TooLargeError
 from riskgrad.exact.graph import Step, checked_table, graph_of, step_of
-from riskgrad.exact.recursion import advance, clustered
+from riskgrad.kernels.recursion import advance, clustered
 from riskgrad.mdp import FiniteMDP
 from riskgrad.types import DiscreteLaw, FloatArray, IntArray
 

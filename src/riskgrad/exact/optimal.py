@@ -3,7 +3,7 @@
 A policy that Gibbs policies can come arbitrarily close to is stationary: it knows the state, not the time nor what it
 has earned. Among such policies no dynamic programme finds the best one for a risk measure, and none finds the best
 mean when the horizon binds, so all A^(states that can be reached) of them are tried; each takes one exact law. For a
-tail measure a randomised policy may do better still.
+tail measure a randomized policy may do better still.
 """
 
 from collections.abc import Iterator

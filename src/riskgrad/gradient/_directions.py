@@ -1,7 +1,7 @@
 """Directions v on the unit sphere of R^d, independent or orthogonal in blocks.
 
-Independent rows are normalised Gaussian vectors. Orthogonal ones come in blocks of d (the last block may be shorter):
-each block is the Q of the QR factorisation of a Gaussian matrix, with the signs fixed so that R has a positive
+Independent rows are normalized Gaussian vectors. Orthogonal ones come in blocks of d (the last block may be shorter):
+each block is the Q of the QR factorization of a Gaussian matrix, with the signs fixed so that R has a positive
 diagonal; Q is then Haar-distributed, so every single row is uniform on the sphere and the estimate of `lm:del_rho_mu_2`
 stays unbiased. Blocks are independent of each other. One whole block measures every direction once: for a linear
 function the estimate is then exact.

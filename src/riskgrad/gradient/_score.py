@@ -2,11 +2,11 @@
 
 The influence is the derivative of the measure with respect to the probability of each return: R for the mean,
 R - lambda (R^2 - 2 J R) for mean-variance (`eq:nabla_E_R_theta_sq`), and the integral of g'(1 - F) up to R for a
-distortion (`lm:nabla_rho_g`). With importance weights w_i, normalised to sum to one,
+distortion (`lm:nabla_rho_g`). With importance weights w_i, normalized to sum to one,
 
     c sum_i w_i (influence_i - sum_j w_j influence_j) Z_i,   c = ess / (ess - 1),   ess = 1 / sum w_i^2
 
-which, but for c, is the derivative of the self-normalised estimate of the risk. An influence is defined up to a
+which, but for c, is the derivative of the self-normalized estimate of the risk. An influence is defined up to a
 constant, and E[Z] = 0: the weighted mean is the baseline. It uses the episodes' own influences, which shrinks the
 estimate; c undoes that exactly for equal weights, where c = m / (m - 1) and the gradient of the mean is unbiased. It
 is kept at most 2.
@@ -67,7 +67,7 @@ def score(
         return Gradient(vector, float("nan"))
     rows = _coefficients(risk, values, shares)
     parts = np.stack([_scored(policy, at, batch, row, g * size) for g, row in enumerate(rows)])
-    # a group counts by the mass that it holds, as it does in the self-normalised whole
+    # a group counts by the mass that it holds, as it does in the self-normalized whole
     held = (masses / np.sum(masses))[:, np.newaxis]
     spread = float(np.sum(held**2 * (parts - np.sum(held * parts, axis=0)) ** 2))
     return Gradient(vector, float(np.sqrt(spread * GROUPS / (GROUPS - 1))))
@@ -86,9 +86,9 @@ def _coefficients(risk: RiskMeasure, values: FloatArray, weights: FloatArray) ->
     """Give what each episode's score is multiplied by [G, m], each row taken on its own."""
     masses = weights / np.sum(weights, axis=-1, keepdims=True)
     influence = risk.influence(values, weights)
-    centred = masses * (influence - np.sum(masses * influence, axis=-1, keepdims=True))
+    centerd = masses * (influence - np.sum(masses * influence, axis=-1, keepdims=True))
     # ess / (ess - 1), no more than 2
-    return centred / (1.0 - np.minimum(np.sum(masses * masses, axis=-1, keepdims=True), 0.5))
+    return centerd / (1.0 - np.minimum(np.sum(masses * masses, axis=-1, keepdims=True), 0.5))
 
 
 def _scored(policy: Policy, theta: FloatArray, batch: Episodes, coefficients: FloatArray, first: int) -> FloatArray:

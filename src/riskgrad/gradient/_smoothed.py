@@ -42,9 +42,9 @@ def smoothed(objective: Objective, theta: ArrayLike, directions: ArrayLike, smoo
     Returns:
         the estimate with its standard error over directions; NaN where that cannot be told (see the module).
     """
-    centre, units, mu = _checked(theta, directions, smoothing)
+    center, units, mu = _checked(theta, directions, smoothing)
     n, d = units.shape
-    values = np.asarray(objective(np.concatenate([centre + mu * units, centre - mu * units])), dtype=np.float64)
+    values = np.asarray(objective(np.concatenate([center + mu * units, center - mu * units])), dtype=np.float64)
     if values.shape != (2 * n,) or not np.all(np.isfinite(values)):
         raise InputError("objective", f"give {2 * n} finite values, one per row of thetas", values)
     slopes = (values[:n] - values[n:]) / (2.0 * mu)
@@ -71,15 +71,15 @@ def combine(slopes: FloatArray, directions: FloatArray) -> FloatArray:
 
 
 def _checked(theta: ArrayLike, directions: ArrayLike, smoothing: float) -> tuple[FloatArray, FloatArray, float]:
-    centre, units = np.asarray(theta, dtype=np.float64), np.asarray(directions, dtype=np.float64)
-    if centre.ndim != 1 or not np.all(np.isfinite(centre)):
+    center, units = np.asarray(theta, dtype=np.float64), np.asarray(directions, dtype=np.float64)
+    if center.ndim != 1 or not np.all(np.isfinite(center)):
         raise InputError("theta", "be a finite vector", theta)
-    if units.ndim != 2 or units.shape[0] < 1 or units.shape[1] != centre.size:
-        raise InputError("directions", f"have shape (n, {centre.size})", units.shape)
+    if units.ndim != 2 or units.shape[0] < 1 or units.shape[1] != center.size:
+        raise InputError("directions", f"have shape (n, {center.size})", units.shape)
     lengths = np.sqrt(np.sum(units * units, axis=1))
     if not np.all(np.abs(lengths - 1.0) <= UNIT_TOLERANCE):
         raise InputError("directions", "be unit vectors", f"a norm of {lengths[np.argmax(np.abs(lengths - 1.0))]}")
-    return centre, units, checked_smoothing(smoothing)
+    return center, units, checked_smoothing(smoothing)
 
 
 def checked_smoothing(smoothing: float) -> float:

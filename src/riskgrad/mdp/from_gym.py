@@ -16,8 +16,8 @@ from typing import Any
 import gymnasium
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, RecordEpisodeStatistics, TimeLimit
 
-from riskgrad._making import building, time_limit
 from riskgrad.errors import InputError
+from riskgrad.making import building, time_limit
 from riskgrad.mdp.model import FiniteMDP
 
 TOY_TEXT = "gymnasium.envs.toy_text."  # whose tables tell all

@@ -7,7 +7,7 @@ from riskgrad.policy.gibbs import Gibbs, LinearGibbs, TabularGibbs
 from riskgrad.policy.greedy import Greedy
 from riskgrad.policy.linear import LinearSoftmax
 from riskgrad.policy.mlp import MLP
-from riskgrad.policy.normalise import Normalised, ObservationStatistics
+from riskgrad.policy.normalize import Normalized, ObservationStatistics
 
 __all__ = [
     "MLP",
@@ -17,7 +17,7 @@ __all__ = [
     "Greedy",
     "LinearGibbs",
     "LinearSoftmax",
-    "Normalised",
+    "Normalized",
     "ObservationStatistics",
     "Policy",
     "TabularGibbs",

@@ -17,13 +17,13 @@ from typing import Any, Never
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskgrad.elementary import log_of
 from riskgrad.errors import InputError
+from riskgrad.kernels.elementary import log_of
 from riskgrad.types import FloatArray, IntArray
 
 
 class Policy(ABC):
-    """A parametrised policy pi_theta(a | o).
+    """A parametrized policy pi_theta(a | o).
 
     A policy with finitely many actions has to give `dim`, `probabilities`, `log_prob` and `score_sum`; the rest follows
     from them, and is there to be done faster or otherwise.
@@ -146,7 +146,7 @@ def chosen(chances: FloatArray, uniforms: FloatArray | None) -> IntArray:
     if uniforms is None:
         return np.asarray(np.argmax(chances, axis=-1), dtype=np.int64)
     sums = np.cumsum(chances, axis=-1)
-    # scaled by the last sum, which may be one rounding away from 1, so that the last action is not favoured
+    # scaled by the last sum, which may be one rounding away from 1, so that the last action is not favored
     passed = sums[:, :-1] <= (uniforms * sums[:, -1])[:, None]
     return np.asarray(np.sum(passed, axis=-1), dtype=np.int64)
 

@@ -12,8 +12,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskgrad.elementary import tanh_of
 from riskgrad.errors import InputError
+from riskgrad.kernels.elementary import tanh_of
 from riskgrad.types import FloatArray
 
 UNBOUNDED: Final = float(np.finfo(np.float32).max)
@@ -27,14 +27,14 @@ class Bounds:
         low: smallest values [n].
         high: largest values [n].
         squashed: whether tanh keeps actions inside, rather than clipping.
-        centre: middle of the range, 0 where there is none [n].
+        center: middle of the range, 0 where there is none [n].
         half: half of the range, 1 where there is none [n].
     """
 
     low: FloatArray
     high: FloatArray
     squashed: bool
-    centre: FloatArray
+    center: FloatArray
     half: FloatArray
 
     @classmethod
@@ -46,10 +46,10 @@ class Bounds:
         finite = (least > -UNBOUNDED) & (most < UNBOUNDED)
         if squashed and not np.all(finite):
             raise InputError("squashed", "be False where an action has no finite bounds", squashed)
-        centre, half = np.zeros(len(least)), np.ones(len(least))
-        centre[finite] = 0.5 * (least[finite] + most[finite])
+        center, half = np.zeros(len(least)), np.ones(len(least))
+        center[finite] = 0.5 * (least[finite] + most[finite])
         half[finite] = 0.5 * (most[finite] - least[finite])
-        return cls(least, most, bool(squashed), centre, half)
+        return cls(least, most, bool(squashed), center, half)
 
     @property
     def size(self) -> int:
@@ -60,7 +60,7 @@ class Bounds:
         """Give the executed actions [..., n]."""
         bent = tanh_of(actions) if self.squashed else actions
         # np.clip takes as long as all of this for the few actions of one step
-        return np.minimum(np.maximum(self.centre + self.half * bent, self.low), self.high)
+        return np.minimum(np.maximum(self.center + self.half * bent, self.low), self.high)
 
     def __repr__(self) -> str:
         ends = f"low={self.low.tolist()}, high={self.high.tolist()}"

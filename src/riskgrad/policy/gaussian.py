@@ -23,9 +23,9 @@ from typing import Any, Final, Never, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskgrad.elementary import exp_of, log_of
 from riskgrad.errors import InputError
-from riskgrad.policy import _network_kernels as kernels
+from riskgrad.kernels import network as kernels
+from riskgrad.kernels.elementary import exp_of, log_of
 from riskgrad.policy.base import Policy, checked_coefficients, checked_theta, checked_thetas
 from riskgrad.policy.bounds import Bounds
 from riskgrad.policy.network import Activation, Network, checked_hidden, unbatched

@@ -62,7 +62,7 @@ class LinearSoftmax(Policy):
 
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
         """Give pi_theta(a | o) [B, A]; see `Policy.probabilities`."""
-        from riskgrad.policy import _linear_kernels as kernels  # noqa: PLC0415 - numba only when a policy is asked
+        from riskgrad.kernels import linear_softmax as kernels  # noqa: PLC0415 - numba only when a policy is asked
 
         thetas, flat = checked_thetas(theta, self.dim)
         batch, single = self._checked(observations)
@@ -70,7 +70,7 @@ class LinearSoftmax(Policy):
 
     def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
         """Give log pi_theta(a_b | o_b) [B]; see `Policy.log_prob`."""
-        from riskgrad.policy import _linear_kernels as kernels  # noqa: PLC0415
+        from riskgrad.kernels import linear_softmax as kernels  # noqa: PLC0415
 
         thetas, flat = checked_thetas(theta, self.dim)
         batch, single = self._checked(observations)
@@ -81,7 +81,7 @@ class LinearSoftmax(Policy):
         self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
     ) -> FloatArray:
         """Give sum_b c_b grad log pi_theta(a_b | o_b) [d]."""
-        from riskgrad.policy import _linear_kernels as kernels  # noqa: PLC0415
+        from riskgrad.kernels import linear_softmax as kernels  # noqa: PLC0415
 
         vector = checked_theta(theta, self.dim)
         batch, _ = self._checked(observations)
@@ -90,7 +90,7 @@ class LinearSoftmax(Policy):
 
     def entropy_sum(self, theta: ArrayLike, observations: ArrayLike, coefficients: ArrayLike) -> FloatArray:
         """Give sum_b c_b grad H(pi_theta(. | o_b)) [d]."""
-        from riskgrad.policy import _linear_kernels as kernels  # noqa: PLC0415
+        from riskgrad.kernels import linear_softmax as kernels  # noqa: PLC0415
 
         vector = checked_theta(theta, self.dim)
         batch, _ = self._checked(observations)
@@ -100,7 +100,7 @@ class LinearSoftmax(Policy):
         self, thetas: FloatArray, rows: IntArray, observations: NDArray[Any], uniforms: FloatArray | None
     ) -> IntArray:
         """Choose an action for each observation; see `Policy.act`."""
-        from riskgrad.policy import _linear_kernels as kernels  # noqa: PLC0415
+        from riskgrad.kernels import linear_softmax as kernels  # noqa: PLC0415
 
         return chosen(
             kernels.own_probabilities(thetas, rows, observations, self.n_actions),

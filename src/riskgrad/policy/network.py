@@ -13,9 +13,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskgrad.compiled import cores, in_blocks, plain
 from riskgrad.errors import InputError, UnknownNameError
-from riskgrad.policy import _network_kernels as kernels
+from riskgrad.kernels import network as kernels
+from riskgrad.kernels.compile import cores, in_blocks, plain
 from riskgrad.policy.base import checked_states
 from riskgrad.types import FloatArray, IntArray
 

@@ -24,8 +24,8 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch.func import functional_call, vmap
 
-from riskgrad.elementary import exp_of, log_of
 from riskgrad.errors import InputError
+from riskgrad.kernels.elementary import exp_of, log_of
 from riskgrad.policy.base import (
     Policy,
     checked_actions,

@@ -2,7 +2,7 @@
 
     rho_g(R) = int_{-inf}^0 (g(P(R > x)) - 1) dx + int_0^inf g(P(R > x)) dx            (eq:rho_g_1)
 
-Estimators are in `risk/order.py`. With weights the self-normalised one is the default; the paper's order-statistic form
+Estimators are in `risk/order.py`. With weights the self-normalized one is the default; the paper's order-statistic form
 `eq:hat_rho_H1` is kept as "paper"; its integral form is not offered (docs/corrections.md, "Off-policy distortion").
 """
 
@@ -22,14 +22,14 @@ from riskgrad.risk.sample import checked_sample, shaped_sample
 from riskgrad.risk.smoothness import Constants, Smoothness
 from riskgrad.types import DiscreteLaw, FloatArray
 
-Estimator = Literal["self-normalised", "paper"]
+Estimator = Literal["self-normalized", "paper"]
 
 
 class DistortionMeasure(RiskMeasure):
     """A measure that is the distortion g of the law; what is common to all of them.
 
     Attributes:
-        estimator: "self-normalised" (default), or "paper" for `eq:hat_rho_H1` as it stands.
+        estimator: "self-normalized" (default), or "paper" for `eq:hat_rho_H1` as it stands.
     """
 
     estimator: Estimator
@@ -37,7 +37,7 @@ class DistortionMeasure(RiskMeasure):
     @property
     def axioms(self) -> frozenset[Axiom]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Every axiom; the literal form can cross the mean, since it lets the top samples' weights go."""
-        return EVERY_AXIOM if self.estimator == "self-normalised" else EVERY_AXIOM - {"direction"}
+        return EVERY_AXIOM if self.estimator == "self-normalized" else EVERY_AXIOM - {"direction"}
 
     @property
     @abstractmethod
@@ -92,11 +92,11 @@ class Distortion(DistortionMeasure):
 
     Attributes:
         g: the distortion; its attitude is the measure's.
-        estimator: "self-normalised" (default) or "paper".
+        estimator: "self-normalized" (default) or "paper".
     """
 
     g: DistortionFunction
-    estimator: Estimator = field(default="self-normalised", kw_only=True)
+    estimator: Estimator = field(default="self-normalized", kw_only=True)
 
     def __post_init__(self) -> None:
         if not isinstance(self.g, DistortionFunction):
@@ -128,14 +128,14 @@ class CVaR(DistortionMeasure):
     Attributes:
         alpha: mass of the bad tail, in (0, 0.5].
         attitude: "averse" (default), or "seeking" for the mean of the best alpha.
-        estimator: "self-normalised" (default) or "paper".
+        estimator: "self-normalized" (default) or "paper".
     """
 
     name = "cvar"
     example = "cvar:0.1"
     alpha: float
     attitude: Attitude = "averse"
-    estimator: Estimator = field(default="self-normalised", kw_only=True)
+    estimator: Estimator = field(default="self-normalized", kw_only=True)
 
     def __post_init__(self) -> None:
         _check_estimator(self.estimator)
@@ -162,7 +162,7 @@ class SmoothCVaR(DistortionMeasure):
         alpha: mass of the bad tail, in (0, 0.5].
         width: half-width of the rounding in mass, in (0, alpha]; alpha / 2 when not given.
         attitude: "averse" (default), or "seeking" for the good tail.
-        estimator: "self-normalised" (default) or "paper".
+        estimator: "self-normalized" (default) or "paper".
     """
 
     name = "smooth-cvar"
@@ -170,7 +170,7 @@ class SmoothCVaR(DistortionMeasure):
     alpha: float
     width: float | None = None
     attitude: Attitude = "averse"
-    estimator: Estimator = field(default="self-normalised", kw_only=True)
+    estimator: Estimator = field(default="self-normalized", kw_only=True)
 
     def __post_init__(self) -> None:
         _check_estimator(self.estimator)
@@ -204,5 +204,5 @@ def _tagged(words: str, attitude: Attitude) -> str:
 
 
 def _check_estimator(estimator: str) -> None:
-    if estimator not in ("self-normalised", "paper"):
-        raise UnknownNameError("estimator", estimator, ["self-normalised", "paper"])
+    if estimator not in ("self-normalized", "paper"):
+        raise UnknownNameError("estimator", estimator, ["self-normalized", "paper"])

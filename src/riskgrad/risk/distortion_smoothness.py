@@ -3,7 +3,7 @@
 With returns in an interval of length 2w everything is an integral over it (`lm:nabla_rho_g`):
 
     error       rho_hat - rho = int g(1 - F_hat) - g(1 - F), so m MSE <= (2w M_g')^2 k, k a bound on m E[(F_hat - F)^2]:
-                1/4 on policy (attained by a fair coin and g(s) = s), and off policy see `normalised_error` and below
+                1/4 on policy (attained by a fair coin and g(s) = s), and off policy see `normalized_error` and below
     bias        a Taylor step: |E rho_hat - rho| <= 2w (M_g' |E F_hat - F| + M_g'' E[(F_hat - F)^2] / 2)
     slope       grad rho = Cov(influence(R), Z), and the influence int^R g'(1 - F) has a deviation of at most
                 int g'(1 - F) sqrt(F (1 - F)) <= 2w K, K = sup g'(s) sqrt(s (1 - s)) <= M_g' / 2
@@ -20,9 +20,9 @@ from typing import Literal
 import numpy as np
 
 from riskgrad.distortion import DistortionFunction
-from riskgrad.risk.smoothness import Constants, Smoothness, normalised_bias, normalised_error, product
+from riskgrad.risk.smoothness import Constants, Smoothness, normalized_bias, normalized_error, product
 
-Estimator = Literal["on-policy", "self-normalised", "paper"]
+Estimator = Literal["on-policy", "self-normalized", "paper"]
 
 CELLS = 1 << 14
 
@@ -34,8 +34,8 @@ def distortion_smoothness(
     ratio = 1.0 if estimator == "on-policy" else problem.M_s
     if literal:
         return _literal(g, problem, ratio)
-    law_error = _paper_law_error(ratio) if estimator == "paper" else normalised_error(ratio)
-    law_bias = math.inf if estimator == "paper" else normalised_bias(ratio)
+    law_error = _paper_law_error(ratio) if estimator == "paper" else normalized_error(ratio)
+    law_bias = math.inf if estimator == "paper" else normalized_bias(ratio)
     width, steep, bend = 2.0 * problem.half_range, g.slope_bound, g.curvature_bound
     score, spread = problem.score_deviation, spread_slope(g)
     return Smoothness(

@@ -16,26 +16,26 @@ from riskgrad.types import DiscreteLaw, FloatArray
 @final
 @dataclass(frozen=True)
 class Mean(RiskMeasure):
-    """E[R], what risk-neutral training maximises.
+    """E[R], what risk-neutral training maximizes.
 
     Attributes:
-        estimator: with weights, "self-normalised" (default) is sum psi R / sum psi; "unbiased" is `eq:Jm_b`, the mean
+        estimator: with weights, "self-normalized" (default) is sum psi R / sum psi; "unbiased" is `eq:Jm_b`, the mean
             of psi R, which moves by c times the mean weight when every return moves by c.
     """
 
     name = "mean"
     example = "mean"
     attitude = "neutral"
-    estimator: Literal["self-normalised", "unbiased"] = field(default="self-normalised", kw_only=True)
+    estimator: Literal["self-normalized", "unbiased"] = field(default="self-normalized", kw_only=True)
 
     def __post_init__(self) -> None:
-        if self.estimator not in ("self-normalised", "unbiased"):
-            raise UnknownNameError("estimator", self.estimator, ["self-normalised", "unbiased"])
+        if self.estimator not in ("self-normalized", "unbiased"):
+            raise UnknownNameError("estimator", self.estimator, ["self-normalized", "unbiased"])
 
     @property
     def axioms(self) -> frozenset[Axiom]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Every axiom; the unbiased form moves with the mean weight."""
-        return EVERY_AXIOM if self.estimator == "self-normalised" else EVERY_AXIOM - {"direction", "translation"}
+        return EVERY_AXIOM if self.estimator == "self-normalized" else EVERY_AXIOM - {"direction", "translation"}
 
     def estimate(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
         """The mean of each row."""
@@ -56,7 +56,7 @@ class Mean(RiskMeasure):
     def smoothness(self, problem: Constants, *, off_policy: bool = False, literal: bool = False) -> Smoothness:
         """The constants of `lm:est_error_mvrm_pi` and `lm:lip_rho_lambda` at lambda = 0, or sharp ones."""
         found = mean_smoothness(problem, off_policy=off_policy, literal=literal)
-        if literal or not off_policy or self.estimator == "self-normalised":
+        if literal or not off_policy or self.estimator == "self-normalized":
             return found
         return replace(found, error=weighted_mean_error(problem), bias=0.0)
 

@@ -4,7 +4,7 @@
 
 On-policy `eq:hat_rho_lambda_pi` uses the sample mean and the unbiased sample variance. With weights there are three:
 
-    self-normalised (default)  J = sum psi R / sum psi,
+    self-normalized (default)  J = sum psi R / sum psi,
                                V = sum_{i != j} psi_i psi_j (R_i - R_j)^2 / (2 sum_{i != j} psi_i psi_j)
     unbiased                   J = mean(psi R),  V_U = sum_{i < j} psi_i psi_j (R_i - R_j)^2 / (m (m - 1))
     paper                      J = mean(psi R),  V = sample variance of psi R   (`eq:hat_rho_lambda_b`, inconsistent: it
@@ -29,8 +29,8 @@ from riskgrad.risk.sample import Sample, checked_sample
 from riskgrad.risk.smoothness import Constants, Smoothness
 from riskgrad.types import DiscreteLaw, FloatArray
 
-Estimator = Literal["self-normalised", "unbiased", "paper"]
-ESTIMATORS = ("self-normalised", "unbiased", "paper")
+Estimator = Literal["self-normalized", "unbiased", "paper"]
+ESTIMATORS = ("self-normalized", "unbiased", "paper")
 
 
 @final
@@ -44,14 +44,14 @@ class MeanVariance(RiskMeasure):
     Attributes:
         lam: lambda >= 0, the price of a unit of variance.
         attitude: "averse" (default) subtracts the variance, "seeking" adds it.
-        estimator: "self-normalised" (default), "unbiased" or "paper".
+        estimator: "self-normalized" (default), "unbiased" or "paper".
     """
 
     name = "mean-variance"
     example = "mean-variance:0.5"
     lam: float
     attitude: Attitude = "averse"
-    estimator: Estimator = field(default="self-normalised", kw_only=True)
+    estimator: Estimator = field(default="self-normalized", kw_only=True)
 
     def __post_init__(self) -> None:
         check_attitude(self.attitude)
@@ -64,8 +64,8 @@ class MeanVariance(RiskMeasure):
 
     @property
     def axioms(self) -> frozenset[Axiom]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Direction and translation, for the self-normalised form."""
-        return frozenset(["direction", "translation"]) if self.estimator == "self-normalised" else frozenset()
+        """Direction and translation, for the self-normalized form."""
+        return frozenset(["direction", "translation"]) if self.estimator == "self-normalized" else frozenset()
 
     @property
     def price(self) -> float:
@@ -80,8 +80,8 @@ class MeanVariance(RiskMeasure):
         if sample.weights is None:
             spread = np.var(sample.values, axis=-1, ddof=1) if self.lam else 0.0
             return np.mean(sample.values, axis=-1) - self.price * spread
-        if self.estimator == "self-normalised":
-            return sample.mean() - self.price * (_normalised_variance(sample) if self.lam else 0.0)
+        if self.estimator == "self-normalized":
+            return sample.mean() - self.price * (_normalized_variance(sample) if self.lam else 0.0)
         products = sample.weights * sample.values
         if self.estimator == "unbiased":
             pairs = sample.size * (sample.size - 1)
@@ -97,14 +97,14 @@ class MeanVariance(RiskMeasure):
     def influence(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
         """R - lambda (R - J)^2, which is R - lambda (R^2 - 2 J R) up to a constant (`eq:nabla_E_R_theta_sq`)."""
         sample = checked_sample(values, weights)
-        centred = sample.values - sample.mean()[..., np.newaxis]
-        return sample.values - self.price * centred * centred
+        centerd = sample.values - sample.mean()[..., np.newaxis]
+        return sample.values - self.price * centerd * centerd
 
     def smoothness(self, problem: Constants, *, off_policy: bool = False, literal: bool = False) -> Smoothness:
         """The constants of `lm:est_error_mvrm_pi` and `lm:lip_rho_lambda`, or sharp ones, with |lambda| for lambda.
 
         `lm:est_error_mvrm_b` is refused for the estimator it is stated for, which is not consistent, and given for the
-        unbiased variance, for which it holds. The self-normalised estimator has a sharp constant of its own only.
+        unbiased variance, for which it holds. The self-normalized estimator has a sharp constant of its own only.
         """
         if off_policy and self.lam and (self.estimator == "paper" or (literal and self.estimator != "unbiased")):
             raise InputError(
@@ -125,7 +125,7 @@ class MeanVariance(RiskMeasure):
         return f"{words}:seeking" if self.attitude == "seeking" else words
 
 
-def _normalised_variance(sample: Sample) -> FloatArray:
+def _normalized_variance(sample: Sample) -> FloatArray:
     squares, pairs = _pair_sums(sample)
     if not np.all(pairs > 0.0):
         raise InputError("weights", "be positive for at least 2 returns, for a variance", "a single positive weight")

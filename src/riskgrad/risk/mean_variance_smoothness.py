@@ -9,10 +9,10 @@ the first attained by two atoms at the odds (2 + sqrt 2) : (2 - sqrt 2), the sec
 
     error, on policy         m Var(V_hat) = mu_4 - s^4 (m - 3) / (m - 1) <= 2 w^4 for m >= 2
     error, unbiased          Hoeffding's Var(U) <= (2 / m) Var(kernel); E[kernel^2] <= M_s^2 (mu_4 + 3 s^4) / 2
-    error, self-normalised   two bounds, the smaller of which holds. With N and U the pair means of
+    error, self-normalized   two bounds, the smaller of which holds. With N and U the pair means of
                              psi psi' ((R - R')^2 / 2 - V) and of psi psi', V_hat - V = N + (V_hat - V)(1 - U), where
                              m Var(N) <= M_s^2 (mu_4 + s^4), m Var(U) <= 2 (M_s^2 - 1) and |V_hat - V| <= 2 w^2. With
-                             V_p the variance of the self-normalised law and q the sum of its squared weights,
+                             V_p the variance of the self-normalized law and q the sum of its squared weights,
                              V_hat = V_p + q V_hat, where |V_p - V| <= int 2 max(x - a, b - x) |F_hat - F| dx over the
                              range [a, b], V_hat <= 2 w^2 and m E[q] <= (5/2 + 50 / (9e)) M_s
     slope                    grad rho = Cov(R - lambda (R - J)^2, Z), a deviation of at most w + |lambda| w^2
@@ -26,8 +26,8 @@ from riskgrad.risk.smoothness import (
     Constants,
     Smoothness,
     mean_smoothness,
-    normalised_bias,
-    normalised_error,
+    normalized_bias,
+    normalized_error,
     product,
     weighted_mean_error,
 )
@@ -36,7 +36,7 @@ from riskgrad.risk.smoothness import (
 # P(W < 1 - t) <= exp(-m t^2 / (2 M_s)) of a mean of non-negative numbers is at most 50 M_s / (9 e m)
 CONCENTRATION = 2.5 + 50.0 / (9.0 * math.e)
 
-Estimator = Literal["on-policy", "self-normalised", "unbiased", "paper"]
+Estimator = Literal["on-policy", "self-normalized", "unbiased", "paper"]
 
 
 def mean_variance_smoothness(price: float, problem: Constants, estimator: Estimator, *, literal: bool) -> Smoothness:
@@ -57,7 +57,7 @@ def mean_variance_smoothness(price: float, problem: Constants, estimator: Estima
     mean_error, mean_bias = (
         (weighted_mean_error(problem), 0.0) if estimator in ("unbiased", "paper") else (mean.error, mean.bias)
     )
-    error, bias = _variance_error(problem.M_s if off_policy else 1.0, normalised=estimator != "unbiased")
+    error, bias = _variance_error(problem.M_s if off_policy else 1.0, normalized=estimator != "unbiased")
     root = math.sqrt(mean_error) + product(price, square, error)
     return Smoothness(
         error=root * root,
@@ -69,16 +69,16 @@ def mean_variance_smoothness(price: float, problem: Constants, estimator: Estima
     )
 
 
-def _variance_error(ratio: float, *, normalised: bool) -> tuple[float, float]:
+def _variance_error(ratio: float, *, normalized: bool) -> tuple[float, float]:
     """Bound sqrt(m) times the deviation of the estimated variance and m times its bias, in units of w^2."""
     excess = product(ratio, ratio) - 1.0
-    if not normalised:
+    if not normalized:
         return math.sqrt(4.0 * product(ratio, ratio) - 2.0), 0.0
-    law, concentration = normalised_error(ratio), CONCENTRATION * ratio
+    law, concentration = normalized_error(ratio), CONCENTRATION * ratio
     error = min(
         math.sqrt(2.0) * (ratio + 2.0 * math.sqrt(excess)), 6.0 * math.sqrt(law) + 2.0 * math.sqrt(concentration)
     )
-    bias = min(product(error, math.sqrt(2.0 * excess)), 4.0 * normalised_bias(ratio) + 4.0 * law + 2.0 * concentration)
+    bias = min(product(error, math.sqrt(2.0 * excess)), 4.0 * normalized_bias(ratio) + 4.0 * law + 2.0 * concentration)
     return error, bias
 
 

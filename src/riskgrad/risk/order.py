@@ -7,7 +7,7 @@ With R_(1) <= ... <= R_(m), ratios psi_(i) belonging to R_(i), and S_i the estim
 and the estimators differ only in S_i:
 
     on-policy (`eq:hat_rho_G1`)       S_i = 1 - (i - 1) / m
-    self-normalised                   S_i = sum_{k >= i} psi_(k) / sum_k psi_k
+    self-normalized                   S_i = sum_{k >= i} psi_(k) / sum_k psi_k
     literal (`eq:hat_rho_H1`)         S_i = 1 - min(1, sum_{k < i} psi_(k) / m)
 
 Rows are worked through in blocks that stay in the cache. Every row is summed in an order that depends on m alone, so
@@ -36,11 +36,11 @@ def equal_weights(g: DistortionFunction, values: FloatArray) -> FloatArray:
 
 
 def weighted(g: DistortionFunction, sample: Sample, *, literal: bool) -> FloatArray:
-    """The self-normalised estimate, or the literal one, for each row [...]."""
+    """The self-normalized estimate, or the literal one, for each row [...]."""
     values, weights, size = sample.values, sample.weights, sample.size
     if weights is None:  # at equal weights both are the on-policy estimator
         return equal_weights(g, values)
-    from riskgrad.risk.ladder import climb  # noqa: PLC0415 - brings numba, which unweighted estimates do not need
+    from riskgrad.kernels.ladder import climb  # noqa: PLC0415 - brings numba, which unweighted estimates do not need
 
     full = (*sample.shape, size)
     rows = np.ascontiguousarray(np.broadcast_to(weights, full)).reshape(-1, size)
@@ -63,7 +63,7 @@ def weighted(g: DistortionFunction, sample: Sample, *, literal: bool) -> FloatAr
 
 
 def upper_masses(sample: Sample, order: NDArray[np.intp]) -> FloatArray:
-    """S_i of the self-normalised estimator for i = 2..m, along sorted rows [..., m - 1]."""
+    """S_i of the self-normalized estimator for i = 2..m, along sorted rows [..., m - 1]."""
     if sample.weights is None:
         return 1.0 - np.arange(1, sample.size) / sample.size
     ascending = np.take_along_axis(np.broadcast_to(sample.weights, order.shape), order, axis=-1)

@@ -37,12 +37,12 @@ class Sample:
         return np.broadcast_shapes(self.values.shape[:-1], rows)
 
     def mean(self) -> FloatArray:
-        """The (self-normalised) mean of each row [...]."""
+        """The (self-normalized) mean of each row [...]."""
         if self.weights is None:
             return np.mean(self.values, axis=-1)
-        centre = self.values[..., :1]  # shifting by a sample keeps the digits when the returns are large and alike
-        shifted = np.sum(self.weights * (self.values - centre), axis=-1)
-        return centre[..., 0] + shifted / np.sum(self.weights, axis=-1)
+        center = self.values[..., :1]  # shifting by a sample keeps the digits when the returns are large and alike
+        shifted = np.sum(self.weights * (self.values - center), axis=-1)
+        return center[..., 0] + shifted / np.sum(self.weights, axis=-1)
 
 
 def checked_sample(values: ArrayLike, weights: ArrayLike | None) -> Sample:

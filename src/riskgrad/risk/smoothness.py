@@ -24,7 +24,7 @@ from riskgrad.errors import InputError
 
 @dataclass(frozen=True, kw_only=True)
 class Constants:
-    """What the theory knows of a model, a class of policies and a behaviour policy.
+    """What the theory knows of a model, a class of policies and a behavior policy.
 
     Attributes:
         M_r: bound on |return|.
@@ -33,7 +33,7 @@ class Constants:
         M_h: bound on the norm of the Hessian of log pi.
         dim: d, the number of parameters.
         log_M_s: log of the bound on the importance ratio (`eq:is_ratio`); it overflows where M_s does not matter.
-        ratio_slope: what log M_s gains per unit of smoothing, when the behaviour policy is the current one.
+        ratio_slope: what log M_s gains per unit of smoothing, when the behavior policy is the current one.
         return_range: smallest and largest possible return, where known; [-M_r, M_r] otherwise.
         feature_spread: D = max ||phi(s, a) - phi(s, b)|| of a linear Gibbs policy; None for others.
     """
@@ -65,7 +65,7 @@ class Constants:
         return _exp(self.log_M_s + self.ratio_slope)
 
     def at(self, smoothing: float) -> "Constants":
-        """Fix the smoothing mu, on which the ratio depends when the behaviour policy is the current one.
+        """Fix the smoothing mu, on which the ratio depends when the behavior policy is the current one.
 
         Then log pi moves by at most mu M_d in each step, so that psi <= exp(mu M_e M_d).
         """
@@ -148,7 +148,7 @@ def mixed(first: Smoothness, second: Smoothness, weight: float) -> Smoothness:
 
 
 def mean_smoothness(problem: Constants, *, off_policy: bool, literal: bool) -> Smoothness:
-    """Give the constants of the mean, self-normalised off policy; literally those of mean-variance at lambda = 0.
+    """Give the constants of the mean, self-normalized off policy; literally those of mean-variance at lambda = 0.
 
     The paper has them twice, and those of the identity as a distortion are twice as large. On policy the sharp error
     is attained by a fair coin.
@@ -164,8 +164,8 @@ def mean_smoothness(problem: Constants, *, off_policy: bool, literal: bool) -> S
             span=2.0 * reach,
         )
     return Smoothness(
-        error=product(4.0, half, half, normalised_error(ratio)),
-        bias=product(2.0, half, normalised_bias(ratio)),
+        error=product(4.0, half, half, normalized_error(ratio)),
+        bias=product(2.0, half, normalized_bias(ratio)),
         slope=half * problem.score_deviation,
         curvature=half * problem.curvature_deviation,
         span=2.0 * half,
@@ -179,14 +179,14 @@ def weighted_mean_error(problem: Constants) -> float:
     J = M_s c, or at the end of the range if that is outside. It is w^2 at M_s = 1.
     """
     low, high = problem.return_range or (-problem.M_r, problem.M_r)
-    ratio, half, centre, reach = problem.M_s, (high - low) / 2.0, (high + low) / 2.0, max(-low, high)
-    if product(ratio, abs(centre)) <= reach:
-        return product(ratio, half, half) + product(ratio, ratio - 1.0, centre, centre)
+    ratio, half, center, reach = problem.M_s, (high - low) / 2.0, (high + low) / 2.0, max(-low, high)
+    if product(ratio, abs(center)) <= reach:
+        return product(ratio, half, half) + product(ratio, ratio - 1.0, center, center)
     return product(ratio - 1.0, reach, reach)
 
 
-def normalised_error(ratio: float) -> float:
-    """Bound m E[(F_hat(x) - F(x))^2] of the self-normalised empirical law when no ratio exceeds M_s.
+def normalized_error(ratio: float) -> float:
+    """Bound m E[(F_hat(x) - F(x))^2] of the self-normalized empirical law when no ratio exceeds M_s.
 
     With A and B the weighted masses at most x and above x, F_hat = A / (A + B) is no further from F than the worse of
     A from F and B from 1 - F; their variances add up to at most M_s - 1/2. Near M_s = 1, where that is twice the
@@ -200,9 +200,9 @@ def normalised_error(ratio: float) -> float:
     return min(ratio - 0.5, expansion * expansion)
 
 
-def normalised_bias(ratio: float) -> float:
-    """Bound m |E[F_hat(x)] - F(x)| of the self-normalised empirical law: E[(F_hat - F)(1 - W)] by Cauchy-Schwarz."""
-    return math.sqrt(product(normalised_error(ratio), ratio - 1.0))
+def normalized_bias(ratio: float) -> float:
+    """Bound m |E[F_hat(x)] - F(x)| of the self-normalized empirical law: E[(F_hat - F)(1 - W)] by Cauchy-Schwarz."""
+    return math.sqrt(product(normalized_error(ratio), ratio - 1.0))
 
 
 def product(*factors: float) -> float:

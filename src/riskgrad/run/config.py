@@ -47,7 +47,7 @@ def options_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     found = {flag: settings[name] for flag, name in PLAIN.items() if settings.get(name) is not None}
     part, start = settings.get("risk_path"), settings.get("risk_path_start", "mean")
     found["risk-path"] = "none" if part is None else part if start == "mean" else f"square:{part!r}"
-    found["normalise"] = settings.get("normalise") is not None
+    found["normalize"] = settings.get("normalize") is not None
     more: Mapping[str, Any] = settings.get("env_options") or {}
     if more:
         # TOML has no null: then options are written as their flags are
@@ -65,7 +65,7 @@ def obstacles(settings: Mapping[str, Any]) -> list[str]:
         found.append(f"{OPTIONS}: {settings['env_options_text']}")
     if not _parses(settings.get("risk", "")):
         found.append(f"risk: {settings.get('risk')}")
-    if settings.get("estimator") not in (None, "self-normalised"):
+    if settings.get("estimator") not in (None, "self-normalized"):
         found.append(f"risk with estimator={settings['estimator']!r}")
     if settings.get("policy_name") is None:
         found.append(f"policy: {settings.get('policy', {}).get('text', 'not known')}")

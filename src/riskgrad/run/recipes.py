@@ -17,7 +17,7 @@ from riskgrad.policy import (
     Deterministic,
     Gaussian,
     LinearSoftmax,
-    Normalised,
+    Normalized,
     ObservationStatistics,
     Policy,
     TabularGibbs,
@@ -87,19 +87,19 @@ def _deterministic(policy: Deterministic) -> Recipe:
     }
 
 
-def _normalised(policy: Normalised) -> Recipe | None:
+def _normalized(policy: Normalized) -> Recipe | None:
     inner = written(policy.policy)
     numbers = {name: array.tolist() for name, array in policy.statistics.arrays().items()}
     limit = policy.limit if np.isfinite(policy.limit) else None
     return None if inner["recipe"] is None else {"policy": inner, "statistics": numbers, "limit": limit}
 
 
-def _built_normalised(recipe: Mapping[str, Any]) -> Policy:
+def _built_normalized(recipe: Mapping[str, Any]) -> Policy:
     inner = built(recipe["policy"])
     if inner is None:
         raise InputError("policy", "be one that can be rebuilt", recipe["policy"])
     limit = np.inf if recipe["limit"] is None else recipe["limit"]
-    return Normalised(inner, ObservationStatistics.from_arrays(recipe["statistics"]), limit)
+    return Normalized(inner, ObservationStatistics.from_arrays(recipe["statistics"]), limit)
 
 
 KINDS: Final = {
@@ -122,7 +122,7 @@ KINDS: Final = {
         ),
         _Kind(Gaussian, _gaussian, _built_bounded(Gaussian)),
         _Kind(Deterministic, _deterministic, _built_bounded(Deterministic)),
-        _Kind(Normalised, _normalised, _built_normalised),
+        _Kind(Normalized, _normalized, _built_normalized),
     )
 }
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from riskgrad.errors import InputError, StorageError
-from riskgrad.policy import Normalised, Policy
+from riskgrad.policy import Normalized, Policy
 from riskgrad.risk import RiskMeasure, parse
 from riskgrad.run import checkpoint, container
 from riskgrad.run.recipes import built
@@ -37,13 +37,13 @@ class Run:
         held_out_episodes: how many of them only served to choose theta.
         held_out_risk: the risk of theta by those episodes; optimistic, since theta was chosen by it. None if none were.
         settings: what the run was asked to do, by name.
-        notes: what a reader must know: what else than the named measure was optimised on the way, guards, damage.
+        notes: what a reader must know: what else than the named measure was optimized on the way, guards, damage.
         finished: whether all iterations were done.
         versions: of Python and the packages that decide the numbers, when the run began.
         given_policy: the policy, where it was given and need not be rebuilt.
         given_risk: the measure, where it was given and need not be read from its name.
         given_options: the options of the environment, where they were given and need not be read from the settings.
-        normalisation: how observations were normalised at each of the three thetas, by its name; empty if not.
+        normalization: how observations were normalized at each of the three thetas, by its name; empty if not.
     """
 
     theta: FloatArray
@@ -60,7 +60,7 @@ class Run:
     given_policy: Policy | None = field(default=None)
     given_risk: RiskMeasure | None = field(default=None)
     given_options: Mapping[str, Any] | None = field(default=None)
-    normalisation: Mapping[str, Mapping[str, FloatArray]] = field(default_factory=dict[str, Mapping[str, FloatArray]])
+    normalization: Mapping[str, Mapping[str, FloatArray]] = field(default_factory=dict[str, Mapping[str, FloatArray]])
 
     @property
     def policy(self) -> Policy:
@@ -69,12 +69,12 @@ class Run:
 
     @property
     def random_policy(self) -> Policy:
-        """The policy to use with `random_theta`; differs from `policy` only where observations are normalised."""
+        """The policy to use with `random_theta`; differs from `policy` only where observations are normalized."""
         return self._policy_of("random_theta")
 
     @property
     def last_policy(self) -> Policy:
-        """The policy to use with `last_theta`; differs from `policy` only where observations are normalised."""
+        """The policy to use with `last_theta`; differs from `policy` only where observations are normalized."""
         return self._policy_of("last_theta")
 
     @property
@@ -85,7 +85,7 @@ class Run:
         try:
             return parse(self.settings.get("risk", "mean"))
         except InputError as problem:
-            advice = "write rg.load(path, risk=...) in Python; a report is riskgrad.report.page.write_report"
+            advice = "write rg.load(path, risk=...) in Python; a report is riskgrad.pages.page.write_report"
             raise InputError("risk", "be given to load this run", self.settings["risk"], advice) from problem
 
     @property
@@ -103,9 +103,9 @@ class Run:
                 "policy",
                 "be given to load this run",
                 self.settings.get("policy", {}).get("text"),
-                "write rg.load(path, policy=...) in Python; a report is riskgrad.report.page.write_report",
+                "write rg.load(path, policy=...) in Python; a report is riskgrad.pages.page.write_report",
             )
-        return acting(found, self.normalisation.get(name))
+        return acting(found, self.normalization.get(name))
 
     def save(self, path: str | Path) -> None:
         """Write the run as one file, without pickle; an existing file is replaced at once or not at all."""
@@ -120,7 +120,7 @@ class Run:
             "versions": self.versions,
         }
         thetas = {name: getattr(self, name) for name in THETAS}
-        container.write(Path(path), {**thetas, **_flat(self.normalisation)}, facts)
+        container.write(Path(path), {**thetas, **_flat(self.normalization)}, facts)
 
     def __repr__(self) -> str:
         state = "finished" if self.finished else "stopped"
@@ -172,23 +172,23 @@ def from_facts(
         versions=facts["versions"],
         given_policy=policy,
         given_risk=risk,
-        normalisation=normalisation_of(arrays),
+        normalization=normalization_of(arrays),
     )
 
 
-def acting(policy: Policy, normalisation: Mapping[str, FloatArray] | None) -> Policy:
-    """Give the policy with normalised observations; as it is where there is no normalisation."""
-    return policy if normalisation is None else Normalised.from_arrays(policy, normalisation)
+def acting(policy: Policy, normalization: Mapping[str, FloatArray] | None) -> Policy:
+    """Give the policy with normalized observations; as it is where there is no normalization."""
+    return policy if normalization is None else Normalized.from_arrays(policy, normalization)
 
 
-def thetas_with_normalisation(kept: Mapping[str, tuple[Policy, FloatArray]]) -> dict[str, FloatArray]:
-    """Give what a file holds of policies and their parameters: the parameters, and how each policy normalises."""
-    found = {name: policy.arrays() for name, (policy, _) in kept.items() if isinstance(policy, Normalised)}
+def thetas_with_normalization(kept: Mapping[str, tuple[Policy, FloatArray]]) -> dict[str, FloatArray]:
+    """Give what a file holds of policies and their parameters: the parameters, and how each policy normalizes."""
+    found = {name: policy.arrays() for name, (policy, _) in kept.items() if isinstance(policy, Normalized)}
     return {**{name: theta for name, (_, theta) in kept.items()}, **_flat(found)}
 
 
-def normalisation_of(arrays: Mapping[str, Any]) -> dict[str, Mapping[str, FloatArray]]:
-    """Read how observations are normalised at each theta, by its name, from what a file holds."""
+def normalization_of(arrays: Mapping[str, Any]) -> dict[str, Mapping[str, FloatArray]]:
+    """Read how observations are normalized at each theta, by its name, from what a file holds."""
     found = {
         name: {key.removeprefix(f"{name}."): array for key, array in arrays.items() if key.startswith(f"{name}.")}
         for name in THETAS
@@ -196,5 +196,5 @@ def normalisation_of(arrays: Mapping[str, Any]) -> dict[str, Mapping[str, FloatA
     return {name: parts for name, parts in found.items() if parts}
 
 
-def _flat(normalisation: Mapping[str, Mapping[str, FloatArray]]) -> dict[str, FloatArray]:
-    return {f"{name}.{part}": array for name, parts in normalisation.items() for part, array in parts.items()}
+def _flat(normalization: Mapping[str, Mapping[str, FloatArray]]) -> dict[str, FloatArray]:
+    return {f"{name}.{part}": array for name, parts in normalization.items() for part, array in parts.items()}

@@ -5,11 +5,11 @@ P policies at once   m episodes each   V visits
 
 import numpy as np
 
-from riskgrad.episodes import Source
 from riskgrad.errors import ContractError
 from riskgrad.policy import Policy
 from riskgrad.policy.base import WithoutDensity
 from riskgrad.random import Purpose, Stream
+from riskgrad.sources import Source
 from riskgrad.types import Episodes, FloatArray, Returns
 from riskgrad.weights import log_ratios
 
@@ -73,7 +73,7 @@ def _record(source: Source, policy: Policy, theta: FloatArray, batch: Episodes, 
     visits = np.add.reduceat(batch.counts, batch.offsets[:-1])
     _demand(source, "an episode has as many visits as steps", np.array_equal(visits, batch.lengths))
     logs = policy.log_prob(theta, batch.observations, batch.actions)
-    _demand(source, "a record says how likely each action was", np.allclose(logs, batch.log_behaviour, atol=TOLERANCE))
+    _demand(source, "a record says how likely each action was", np.allclose(logs, batch.log_behavior, atol=TOLERANCE))
     _within(source, batch.values)
 
 
@@ -104,7 +104,7 @@ def _bad_input(source: Source, policy: Policy, thetas: FloatArray, stream: Strea
             source.returns(policy, given, episodes, stream)
         except ValueError:
             continue
-        raise ContractError(f"{source}: {what} must be a ValueError; see riskgrad.episodes.base")
+        raise ContractError(f"{source}: {what} must be a ValueError; see riskgrad.sources.base")
 
 
 def _within(source: Source, values: FloatArray) -> None:

@@ -8,7 +8,7 @@
     M_s      (1 / min b)^M_e                                the largest product of 1 / b along an episode
 
 At gamma = 1 the paper's M_r is 0 / 0; its limit r_max M_e is used. M_s is kept as its logarithm, since it overflows on
-long horizons. With the current policy as the behaviour policy (the default of OffP-SF) the ratio of a perturbed policy
+long horizons. With the current policy as the behavior policy (the default of OffP-SF) the ratio of a perturbed policy
 is at most exp(mu M_e M_d), which needs the smoothing mu and is put in by `Constants.at`.
 """
 
@@ -25,16 +25,16 @@ from riskgrad.policy import Policy
 from riskgrad.risk import Constants
 from riskgrad.types import FloatArray
 
-Behaviour = ArrayLike | Literal["uniform", "current"]
+Behavior = ArrayLike | Literal["uniform", "current"]
 
 
-def constants(mdp: FiniteMDP, policy: Policy, *, behaviour: Behaviour = "uniform", literal: bool = False) -> Constants:
+def constants(mdp: FiniteMDP, policy: Policy, *, behavior: Behavior = "uniform", literal: bool = False) -> Constants:
     """Give M_r, M_e, M_d, M_h and M_s of a model and a class of policies.
 
     Args:
         mdp: the model.
         policy: a Gibbs policy over its states; one whose preference is the user's own must have been given `bounds`.
-        behaviour: who acts when estimates are weighted: "uniform", "current" for a fresh batch of the policy that is
+        behavior: who acts when estimates are weighted: "uniform", "current" for a fresh batch of the policy that is
             perturbed, or a table of probabilities [S, A], positive wherever the policy may act (`as:b_pol`).
         literal: the paper's constants instead of the sharp ones.
     """
@@ -53,7 +53,7 @@ def constants(mdp: FiniteMDP, policy: Policy, *, behaviour: Behaviour = "uniform
         score, hessian = count * norm, (count + count * count) * norm * norm
     low, high = mdp.return_range
     steps = mdp.horizon if literal else _longest(mdp, np.ones((mdp.n_states, mdp.n_actions)))
-    log_ratio, slope = _log_ratio(mdp, behaviour, literal=literal), 0.0
+    log_ratio, slope = _log_ratio(mdp, behavior, literal=literal), 0.0
     if log_ratio is None:
         log_ratio, slope = 0.0, steps * score
     return Constants(
@@ -76,21 +76,21 @@ def _literal_reach(mdp: FiniteMDP) -> float:
     return largest * math.expm1(mdp.horizon * math.log(mdp.discount)) / (mdp.discount - 1.0)
 
 
-def _log_ratio(mdp: FiniteMDP, behaviour: Behaviour, *, literal: bool) -> float | None:
-    """Log M_s of a fixed behaviour policy; None for the current one."""
-    if isinstance(behaviour, str):
-        if behaviour == "current":
+def _log_ratio(mdp: FiniteMDP, behavior: Behavior, *, literal: bool) -> float | None:
+    """Log M_s of a fixed behavior policy; None for the current one."""
+    if isinstance(behavior, str):
+        if behavior == "current":
             return None
-        if behaviour != "uniform":
-            raise InputError("behaviour", "be 'uniform', 'current' or a table [S, A]", behaviour)
+        if behavior != "uniform":
+            raise InputError("behavior", "be 'uniform', 'current' or a table [S, A]", behavior)
         table = np.full((mdp.n_states, mdp.n_actions), 1.0 / mdp.n_actions)
     else:
-        table = checked_table(mdp, behaviour)
+        table = checked_table(mdp, behavior)
     acting = table[~mdp.terminal]
     if np.any(acting == 0.0):
         state, action = (int(index) for index in np.argwhere((table == 0.0) & ~mdp.terminal[:, None])[0])
         raise InputError(
-            f"behaviour of (state {state}, action {action})",
+            f"behavior of (state {state}, action {action})",
             "be positive, since a Gibbs policy takes every action (`as:b_pol`)",
             0.0,
         )

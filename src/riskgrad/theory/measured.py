@@ -11,13 +11,13 @@ from typing import Literal
 
 import numpy as np
 
-from riskgrad.episodes import TabularSource
 from riskgrad.exact import gradient, return_law, value
 from riskgrad.gradient import sphere
 from riskgrad.mdp import FiniteMDP
 from riskgrad.policy import Policy
 from riskgrad.random import Purpose, Stream
 from riskgrad.risk import RiskMeasure
+from riskgrad.sources import TabularSource
 from riskgrad.types import FloatArray
 from riskgrad.weights import log_ratios
 
@@ -39,7 +39,7 @@ class Measured:
         theta: the parameters with the longest gradient found [d].
         slope: the length of that gradient.
         curvature: the largest change of the gradient per unit of parameters found.
-        error: m times the mean square error of estimates from m = 16 episodes at theta; None for a fixed behaviour.
+        error: m times the mean square error of estimates from m = 16 episodes at theta; None for a fixed behavior.
         ratio: the largest importance ratio seen, 1 on policy.
         smoothing_bias: ||grad rho_mu - grad rho|| at theta.
         direction_variance: E||y||^2 for one direction at theta.

@@ -10,7 +10,7 @@ from riskgrad.errors import InputError, TooLargeError
 from riskgrad.mdp import FiniteMDP
 from riskgrad.policy import Policy
 from riskgrad.risk import Constants, DistortionMeasure, RiskMeasure, Smoothness, parse
-from riskgrad.theory._constants import Behaviour, constants
+from riskgrad.theory._constants import Behavior, constants
 from riskgrad.theory._schedule import schedule
 from riskgrad.theory.bounds import Guarantee, guarantee, iterations_for
 from riskgrad.theory.measured import Actor, Measured, measure
@@ -44,7 +44,7 @@ def bounds_table(
     iterations: int,
     *,
     off_policy: bool = False,
-    behaviour: Behaviour = "current",
+    behavior: Behavior = "current",
     effort: int = 16,
     seed: int = 0,
 ) -> list[Row]:
@@ -56,7 +56,7 @@ def bounds_table(
         risk: a smooth measure, or its string.
         iterations: N, at the schedule of `tm:sf`.
         off_policy: OffP-SF instead of OnP-SF.
-        behaviour: whose episodes OffP-SF reweights: "current" (its default), "uniform" or a table [S, A].
+        behavior: whose episodes OffP-SF reweights: "current" (its default), "uniform" or a table [S, A].
         effort: how many parameters to look at when measuring.
         seed: of the search and the samples.
 
@@ -65,14 +65,14 @@ def bounds_table(
     """
     rho = parse(risk)
     plan = schedule(iterations)
-    ours, theirs = (constants(mdp, policy, behaviour=behaviour, literal=flag) for flag in (False, True))
+    ours, theirs = (constants(mdp, policy, behavior=behavior, literal=flag) for flag in (False, True))
     sharp = guarantee(rho, ours, iterations=iterations, off_policy=off_policy)
     try:
         literal, reason = guarantee(rho, theirs, iterations=iterations, off_policy=off_policy, literal=True), ""
     except InputError as refusal:
         literal, reason = None, str(refusal)
     try:
-        actor = _actor(behaviour, off_policy=off_policy)
+        actor = _actor(behavior, off_policy=off_policy)
         seen = measure(mdp, policy, rho, smoothing=plan.smoothing, actor=actor, effort=effort, seed=seed)
     except TooLargeError:
         seen = None
@@ -86,13 +86,13 @@ def bounds_table(
     ]
 
 
-def _actor(behaviour: Behaviour, *, off_policy: bool) -> Actor | None:
+def _actor(behavior: Behavior, *, off_policy: bool) -> Actor | None:
     """Whose episodes can be played to measure errors: those of a table cannot, since a policy has to act."""
     if not off_policy:
         return "on-policy"
-    if not isinstance(behaviour, str):
+    if not isinstance(behavior, str):
         return None
-    return "current" if behaviour == "current" else "uniform"
+    return "current" if behavior == "current" else "uniform"
 
 
 def _problem_rows(ours: Constants, theirs: Constants) -> list[Row]:

@@ -2,10 +2,10 @@
 
     psi_i = exp(log psi_i)          w_i = psi_i / sum_j psi_j          effective sample size = (sum psi)^2 / sum psi^2
 
-Two scales, for two kinds of estimator. Self-normalised ones use only the proportions of the weights, so the largest is
+Two scales, for two kinds of estimator. Self-normalized ones use only the proportions of the weights, so the largest is
 made 1 before the exponential and nothing overflows. The "unbiased" and "paper" ones need psi itself, whose mean is 1.
 
-The mean weight is a test of support: its expectation is 1 when the behaviour policy gives a chance to whatever the
+The mean weight is a test of support: its expectation is 1 when the behavior policy gives a chance to whatever the
 target does, and less by the mass that the target puts elsewhere. Episodes cannot show that mass, since they never went
 there; a mean weight many standard errors below 1 is the only trace that it leaves. Heavy tails leave the same trace:
 when the effective sample size is small, the two cannot be told apart.
@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from riskgrad.elementary import exp_of
 from riskgrad.errors import InputError
+from riskgrad.kernels.elementary import exp_of
 from riskgrad.types import FloatArray, IntArray
 
 
@@ -30,7 +30,7 @@ class Diagnostics:
         largest_weight: share of the largest weight in their sum, between 1/m and 1; NaN when every weight is 0 [P].
         mean_weight: mean of psi, whose expectation is 1 where the supports agree [P].
         mean_weight_error: its standard error; NaN for one episode [P].
-        support_violations: episodes that the behaviour policy, by its own log-probabilities, could not have
+        support_violations: episodes that the behavior policy, by its own log-probabilities, could not have
             played but the target could (log ratio +inf); they are left out of the other figures [P].
     """
 
@@ -68,14 +68,14 @@ def exponentiated(log_ratios: ArrayLike) -> FloatArray:
         return exp_of(_checked(log_ratios))
 
 
-def normalised(log_ratios: ArrayLike) -> FloatArray:
-    """Give weights in the proportions of psi that sum to 1 [..., m], for self-normalised estimators; none overflows.
+def normalized(log_ratios: ArrayLike) -> FloatArray:
+    """Give weights in the proportions of psi that sum to 1 [..., m], for self-normalized estimators; none overflows.
 
     A row without any weight, or with an infinite one, has no proportions and is refused.
     """
     logs = _checked(log_ratios)
     if np.any(logs == np.inf):
-        advice = "the log-probabilities of the behaviour policy say that an episode was impossible"
+        advice = "the log-probabilities of the behavior policy say that an episode was impossible"
         raise InputError("log_ratios", "be below infinity", f"{int(np.sum(logs == np.inf))} infinite ones", advice)
     scaled, top = _scaled(logs)
     if np.any(top == -np.inf):

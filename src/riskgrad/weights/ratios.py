@@ -1,4 +1,4 @@
-"""Log importance ratios of recorded episodes: how much more likely a target policy makes what the behaviour policy did.
+"""Log importance ratios of recorded episodes: how much more likely a target policy makes what the behavior policy did.
 
     log psi_i = sum over the visits v of episode i of counts[v] * (log pi(a_v | o_v) - log b(a_v | o_v))   `eq:is_ratio`
 
@@ -7,24 +7,24 @@
 What is decided here, and why:
 
 - Everything stays in logs: a product of 100 ratios leaves the range of doubles soon, its log never does.
-- The difference is taken visit by visit, so that a target equal to the behaviour policy gives exactly 0.
+- The difference is taken visit by visit, so that a target equal to the behavior policy gives exactly 0.
 - Where observations and actions are integers, a policy is asked once for each different pair; only the sum over visits
   is done for each episode, and it is compiled. Log-probabilities are held for 64 policies at a time, so that they take
   little memory next to the result.
-- The target gives an action no chance: the ratio is -inf, the weight 0, and nothing is wrong. The behaviour policy
+- The target gives an action no chance: the ratio is -inf, the weight 0, and nothing is wrong. The behavior policy
   gave it no chance, though it happened: the ratio is +inf, and `Diagnostics` counts it. Both: -inf.
 """
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskgrad.compiled import cores, in_blocks, plain
 from riskgrad.errors import InputError
+from riskgrad.kernels.compile import cores, in_blocks, plain
+from riskgrad.kernels.ratio_sums import add_up
 from riskgrad.policy import Policy, TabularGibbs
 from riskgrad.policy.base import checked_actions, checked_states, checked_thetas
 from riskgrad.policy.softmax import log_softmax
 from riskgrad.types import Episodes, FloatArray, IntArray
-from riskgrad.weights._kernels import add_up
 
 POLICIES_TOGETHER = 64
 LARGEST_TEMPORARY = 1 << 20  # numbers that a policy is asked for at once
@@ -41,7 +41,7 @@ def log_ratios(policy: Policy, thetas: ArrayLike, batch: Episodes) -> FloatArray
     rows, flat = checked_thetas(thetas, policy.dim)
     if flat:
         raise InputError("thetas", f"have shape (P, {policy.dim})", f"shape ({policy.dim},)", "use thetas[None]")
-    base, impossible = _checked_behaviour(batch)
+    base, impossible = _checked_behavior(batch)
     index, observations, actions = _distinct(batch)
     ratios = np.empty((len(rows), len(batch.values)))
     width = int(np.max(actions, initial=0)) + 1 if actions.dtype.kind in "iu" else 1
@@ -57,7 +57,7 @@ def log_ratios(policy: Policy, thetas: ArrayLike, batch: Episodes) -> FloatArray
 def _log_prob(
     policy: Policy, thetas: FloatArray, observations: NDArray[np.generic], actions: NDArray[np.generic]
 ) -> FloatArray:
-    """Give log pi(a_u | o_u) [P, U]; each state of a tabular policy is normalised once, not once for each action."""
+    """Give log pi(a_u | o_u) [P, U]; each state of a tabular policy is normalized once, not once for each action."""
     if not isinstance(policy, TabularGibbs):
         return policy.log_prob(thetas, observations, actions)
     states, _ = checked_states(observations, policy.n_states)
@@ -74,12 +74,12 @@ def _add_up(batch: Episodes, index: IntArray, base: FloatArray, table: FloatArra
     in_blocks(block, len(batch.values), cores())
 
 
-def _checked_behaviour(batch: Episodes) -> tuple[FloatArray, IntArray]:
+def _checked_behavior(batch: Episodes) -> tuple[FloatArray, IntArray]:
     """Give log b of each visit, 0 where b is 0, and the episodes in which that happened."""
-    base = plain(batch.log_behaviour, np.float64)
+    base = plain(batch.log_behavior, np.float64)
     if np.any(np.isnan(base)) or np.any(base == np.inf):
         bad = base[np.isnan(base) | (base == np.inf)]
-        raise InputError("log_behaviour", "be the log of a probability or a density", float(bad[0]))
+        raise InputError("log_behavior", "be the log of a probability or a density", float(bad[0]))
     bad = np.flatnonzero(base == -np.inf)
     if not bad.size:
         return base, bad

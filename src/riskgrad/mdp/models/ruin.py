@@ -1,4 +1,4 @@
-"""A favourable game that can still ruin the player."""
+"""A favorable game that can still ruin the player."""
 
 from riskgrad.mdp.model import FiniteMDP
 

@@ -1,0 +1,63 @@
+"""The compiled loop of weighted distortion estimates: sorted returns as steps up, weights as the mass above each."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskgrad.kernels.compile import kernel
+from riskgrad.types import FloatArray
+
+
+@kernel
+def climb(
+    values: FloatArray, order: NDArray[np.intp], weights: FloatArray, literal: bool
+) -> tuple[FloatArray, FloatArray, FloatArray, bool]:
+    """Lay out each row as a ladder.
+
+    Args:
+        values: returns [B, m], or [1, m] shared by all rows of weights.
+        order: their ascending order, of the same shape.
+        weights: ratios psi [B, m].
+        literal: whether the mass above a step is that of `eq:hat_rho_H1` or the self-normalized one.
+
+    Returns:
+        the smallest return of each row [B], the steps R_(i) - R_(i-1) for i = 2..m ([B, m - 1], or [1, m - 1] when
+        shared), the estimated mass S_i at or above R_(i) [B, m - 1], and whether every number was sound.
+    """
+    count, size = weights.shape
+    owners = len(values)
+    lowest, steps = np.empty(owners), np.empty((owners, size - 1))
+    levels = np.empty((count, size - 1))
+    sound = True
+    for b in range(owners):
+        previous = values[b, order[b, 0]]
+        lowest[b] = previous
+        for i in range(1, size):
+            current = values[b, order[b, i]]
+            steps[b, i - 1] = current - previous
+            previous = current
+        sound &= np.isfinite(lowest[b]) and np.isfinite(previous)
+    for b in range(count):
+        rank = order[b if owners > 1 else 0]
+        least, total = np.inf, 0.0
+        if literal:
+            for i in range(size - 1):
+                weight = weights[b, rank[i]]
+                least = min(least, weight)
+                total += weight
+                levels[b, i] = 1.0 - min(1.0, total / size)
+            weight = weights[b, rank[size - 1]]
+        else:
+            for i in range(size - 1, 0, -1):
+                weight = weights[b, rank[i]]
+                least = min(least, weight)
+                total += weight
+                levels[b, i - 1] = total
+            weight = weights[b, rank[0]]
+        least = min(least, weight)
+        total += weight
+        if not literal:
+            for i in range(size - 1):
+                levels[b, i] /= total
+        # a NaN weight makes the total NaN, an infinite one makes it infinite
+        sound &= least >= 0.0 and total > 0.0 and np.isfinite(total)
+    return lowest, steps, levels, sound

@@ -1,0 +1,202 @@
+"""From observations to actions, in all lanes: a network of layers, and one number of each policy's stream.
+
+A network is read layer by layer from a flat vector: weights [in, out] and then, with `bias`, one number per output; a
+linear softmax is the network of one layer. An action is drawn by the inverse CDF of the softmax at one uniform number,
+so that nearby policies turn the same number into the same action nearly always; a greedy policy takes the first of the
+largest logits, and passes over the number. Of two actions only the difference of the logits matters: the lanes keep a
+last layer with one output for it.
+
+There are two ways through a network: all lanes at once, for observations that have all their entries and parameters
+that are few enough to be kept once per lane; and otherwise one policy after the other, on the entries that there are.
+"""
+
+from typing import cast
+
+import numpy as np
+
+from riskgrad.kernels import draws
+from riskgrad.kernels.compile import helper, woven
+from riskgrad.kernels.draws import Words
+from riskgrad.kernels.elementary import exp, fma, rough_exp, tanh
+from riskgrad.kernels.layers import TOGETHER, Room, through
+from riskgrad.types import FloatArray, IntArray
+
+ZERO = cast("int", np.int64(0))  # for a plain 0 the functions that take it would be compiled once more
+
+DOUBT = 1e-4  # above the error of u (1 + rough_exp(x)) near 1
+
+
+@helper
+def bend(units: FloatArray, row: int, unit: int, count: int, relu: bool) -> None:
+    """Apply the activation to units[row, unit, :count]."""
+    if relu:
+        for i in range(count):
+            units[row, unit, i] = max(units[row, unit, i], 0.0)
+        return
+    for i in range(count):
+        units[row, unit, i] = tanh(units[row, unit, i])
+
+
+@woven
+def layer(
+    weights: FloatArray,
+    first: int,
+    bias: bool,
+    inputs: FloatArray,
+    here: int,
+    n_in: int,
+    units: FloatArray,
+    there: int,
+    n_out: int,
+    live: int,
+) -> None:
+    """Write the sums units[there, :n_out] of a layer whose numbers begin at weights[first], for inputs[here, :n_in]."""
+    for j in range(n_out):
+        at = first + j
+        for i in range(0, n_in - 3, 4):  # four at a time: a sum is fetched and stored once for all
+            for lane in range(live):
+                total = units[there, j, lane] if i > 0 else 0.0
+                total = fma(inputs[here, i, lane], weights[at, lane], total)
+                total = fma(inputs[here, i + 1, lane], weights[at + n_out, lane], total)
+                total = fma(inputs[here, i + 2, lane], weights[at + 2 * n_out, lane], total)
+                units[there, j, lane] = fma(inputs[here, i + 3, lane], weights[at + 3 * n_out, lane], total)
+            at += 4 * n_out
+        for i in range(n_in - n_in % 4, n_in):
+            for lane in range(live):
+                total = units[there, j, lane] if i > 0 else 0.0
+                units[there, j, lane] = fma(inputs[here, i, lane], weights[at, lane], total)
+            at += n_out
+        if bias:
+            for lane in range(live):
+                units[there, j, lane] += weights[at, lane]
+
+
+@helper
+def think_further(weights: FloatArray, units: FloatArray, live: int, widths: IntArray, bias: bool, relu: bool) -> int:
+    """Run the layers after the first, whose sums are in units[0]; give the row of units that holds the logits."""
+    row, first = ZERO, (widths[0] + (1 if bias else 0)) * widths[1]
+    for i in range(1, len(widths) - 1):
+        for unit in range(widths[i]):
+            bend(units, row, unit, live, relu)
+        layer(weights, first, bias, units, row, widths[i], units, 1 - row, widths[i + 1], live)
+        row, first = 1 - row, first + (widths[i] + (1 if bias else 0)) * widths[i + 1]
+    return row
+
+
+@helper
+def weigh_entries(
+    thetas: FloatArray,
+    rows: IntArray,
+    indices: IntArray,
+    entries: FloatArray,
+    counts: IntArray,
+    units: FloatArray,
+    live: int,
+    n_in: int,
+    n_out: int,
+    bias: bool,
+) -> None:
+    """Write the logits units[0, :n_out] of networks of one layer, thetas[rows], for the entries that there are."""
+    for lane in range(live):
+        row = rows[lane]
+        for j in range(n_out):
+            total = thetas[row, n_in * n_out + j] if bias else 0.0
+            for k in range(counts[lane]):
+                total = fma(entries[k, lane], float(thetas[row, indices[k, lane] * n_out + j]), total)
+            units[0, j, lane] = total
+        if n_out == 2:
+            units[0, 0, lane] = units[0, 1, lane] - units[0, 0, lane]
+
+
+@helper
+def think_in_turn(
+    thetas: FloatArray,
+    rows: IntArray,
+    indices: IntArray,
+    entries: FloatArray,
+    counts: IntArray,
+    units: FloatArray,
+    live: int,
+    widths: IntArray,
+    relu: bool,
+    room: Room,
+) -> None:
+    """Write the logits units[0, :n_out] of larger networks, thetas[rows], for the entries that there are.
+
+    Neighbors that play the same policy go through its layers together.
+    """
+    first = 0
+    while first < live:
+        row, last = rows[first], first
+        while last < min(first + TOGETHER, live) and rows[last] == row:
+            for k in range(counts[last]):
+                room.indices[last - first, k] = indices[k, last]
+                room.values[last - first, k] = entries[k, last]
+            room.counts[last - first] = counts[last]
+            last += 1
+        through(thetas[row], room, last - first, widths, relu)
+        for lane in range(first, last):
+            for a in range(widths[-1]):
+                units[0, a, lane] = room.units[lane - first, a]
+            if widths[-1] == 2:
+                units[0, 0, lane] = units[0, 1, lane] - units[0, 0, lane]
+        first = last
+
+
+@woven
+def draw_of_two(units: FloatArray, row: int, live: int, choices: Words, actions: IntArray) -> None:
+    """Draw actions of two, whose logits differ by x = units[row, 0]: the second if u (1 + exp(x)) >= 1.
+
+    A rough exponential tells, unless the product is so near to 1 that it might err: then a good one does.
+    """
+    doubtful = 0
+    for lane in range(live):
+        choices[lane] += draws.STEP
+        u = draws.fraction(choices[lane])
+        above = fma(u, rough_exp(units[row, 0, lane]), u - 1.0)
+        actions[lane] = 1 if above >= 0.0 else 0
+        doubtful += 1 if abs(above) < DOUBT else 0
+    if doubtful > 0:
+        for lane in range(live):
+            actions[lane] = 1 if draws.fraction(choices[lane]) * (1.0 + exp(units[row, 0, lane])) >= 1.0 else 0
+
+
+@helper
+def draw_of_many(units: FloatArray, row: int, live: int, n_actions: int, choices: Words, actions: IntArray) -> None:
+    """Draw actions; the logits become sums of weights.
+
+    As u is below 1, u times the last sum is below it: an action without weight is never chosen.
+    """
+    spare = 1 - row
+    for lane in range(live):
+        choices[lane] += draws.STEP
+        actions[lane], units[spare, 0, lane] = 0, units[row, 0, lane]
+    for a in range(1, n_actions):
+        for lane in range(live):
+            units[spare, 0, lane] = max(units[spare, 0, lane], units[row, a, lane])
+    for a in range(n_actions):
+        for lane in range(live):
+            before = units[row, a - 1, lane] if a > 0 else 0.0
+            units[row, a, lane] = before + exp(units[row, a, lane] - units[spare, 0, lane])
+    for lane in range(live):
+        units[spare, 0, lane] = draws.fraction(choices[lane]) * units[row, n_actions - 1, lane]
+    for a in range(n_actions - 1):
+        for lane in range(live):
+            actions[lane] += 1 if units[row, a, lane] <= units[spare, 0, lane] else 0
+
+
+@helper
+def take_largest(units: FloatArray, row: int, live: int, n_actions: int, choices: Words, actions: IntArray) -> None:
+    """Take the first of the largest logits, or of two the second if it exceeds the first."""
+    spare = 1 - row
+    for lane in range(live):
+        choices[lane] += draws.STEP
+        actions[lane] = 1 if n_actions == 2 and units[row, 0, lane] > 0.0 else 0
+        units[spare, 0, lane] = units[row, 0, lane]
+    if n_actions == 2:
+        return
+    for a in range(1, n_actions):
+        for lane in range(live):
+            logit = units[row, a, lane]
+            actions[lane] = a if logit > units[spare, 0, lane] else actions[lane]
+            units[spare, 0, lane] = max(units[spare, 0, lane], logit)

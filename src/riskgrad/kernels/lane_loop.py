@@ -1,0 +1,200 @@
+"""The loop that plays episodes of a compiled environment: observe, choose, step, until it is over.
+
+    P policies   m episodes each   d parameters   A actions   V visits
+
+Up to 128 episodes are played side by side, each in a lane (see `_lanes`): all observe, all choose (see `_choice`), all
+step. Each of these is a loop over lanes into which the compiler puts the environment's function; where that has no
+branches, calls of the C library or draws by rejection, four or eight lanes are done by one instruction. An episode that
+is over hands its lane to the next one at once, so that long episodes keep no lane waiting.
+
+An episode is a function of the environment, the parameters, the pair's key and its index, never of what else is played
+or in which lane: nothing is rounded differently when several are done at a time.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from riskgrad.kernels import draws
+from riskgrad.kernels.compile import helper, inlined, woven
+from riskgrad.kernels.draws import Words
+from riskgrad.kernels.lane_choice import (
+    ZERO,
+    draw_of_many,
+    draw_of_two,
+    layer,
+    take_largest,
+    think_further,
+    think_in_turn,
+    weigh_entries,
+)
+from riskgrad.kernels.lane_memory import LANES, Lanes, column, cut, empty_lanes, last_over, move
+from riskgrad.kernels.lane_watch import watch
+from riskgrad.kernels.layers import empty_room
+from riskgrad.types import FloatArray, IntArray
+
+MOST_WEIGHTS = 512  # of a policy that is kept once per lane
+
+
+class Job(NamedTuple):
+    """What is to be played, and where the answer goes.
+
+    Attributes:
+        keys: the key of each row [P].
+        thetas: parameters [P, d]; layer by layer, weights [in, out] and then, with `bias`, one number per output.
+        widths: features, units of each hidden layer, actions.
+        bias: whether layers have one.
+        relu: what stands between layers, otherwise tanh.
+        greedy: take the likeliest action instead of drawing one.
+        dense: whether observations have all their entries, in order.
+        state_size: numbers in the environment's state.
+        horizon: steps after which an episode is cut.
+        discount: discount.
+        episodes: m.
+        values: discounted returns, flat [P * m].
+        lengths: steps, flat [P * m].
+    """
+
+    keys: Words
+    thetas: FloatArray
+    widths: IntArray
+    bias: bool
+    relu: bool
+    greedy: bool
+    dense: bool
+    state_size: int
+    horizon: int
+    discount: float
+    episodes: int
+    values: FloatArray
+    lengths: IntArray
+
+
+class Trace(NamedTuple):
+    """Where to write what the episodes of a single policy met; without room for a visit, nothing is written.
+
+    Attributes:
+        offsets: where each episode's visits begin [m + 1].
+        observations: zeros, to be filled [V, features].
+        actions: [V].
+    """
+
+    offsets: IntArray
+    observations: FloatArray
+    actions: IntArray
+
+
+NO_TRACE = Trace(np.zeros(1, dtype=np.int64), np.zeros((0, 0)), np.zeros(0, dtype=np.int64))
+
+
+@woven
+def begin(lanes: Lanes, lane: int, item: int, job: Job, clock: int) -> None:
+    """Give a lane to an episode, all but its state; `clock` counts the rounds that all lanes have made."""
+    row, episode = item // job.episodes, item % job.episodes
+    lanes.choices[lane], lanes.streams[0, lane] = draws.beginning(job.keys[row], episode)
+    lanes.items[lane], lanes.rows[lane], lanes.starts[lane] = item, row, clock
+    lanes.totals[lane], lanes.factors[lane] = 0.0, 1.0
+    kept = len(lanes.weights)
+    if kept > 0:
+        merged = job.thetas.shape[1] - kept  # pairs of a last layer for two actions, of which the difference is kept
+        for i in range(kept - merged):
+            lanes.weights[i, lane] = job.thetas[row, i]
+        for i in range(kept - merged, kept):
+            second = 2 * i - (kept - merged) + 1
+            lanes.weights[i, lane] = job.thetas[row, second] - job.thetas[row, second - 1]
+
+
+@woven
+def finish(lanes: Lanes, lane: int, job: Job, clock: int) -> None:
+    """Write what the episode of a lane gave."""
+    item = lanes.items[lane]
+    if item >= 0:
+        job.values[item], job.lengths[item] = lanes.totals[lane], clock - lanes.starts[lane]
+
+
+@helper
+def keep(trace: Trace, job: Job, lanes: Lanes, live: int, clock: int) -> None:
+    """Write what the lanes see and do to where it belongs."""
+    for lane in range(live):
+        episode = lanes.items[lane] % job.episodes
+        visit = trace.offsets[episode] + clock - lanes.starts[lane]
+        if visit < trace.offsets[episode + 1]:
+            for k in range(lanes.counts[lane]):
+                trace.observations[visit, lanes.indices[k, lane]] = lanes.entries[0, k, lane]
+            trace.actions[visit] = lanes.actions[lane]
+
+
+@inlined
+def play_episodes(  # noqa: C901, PLR0912, PLR0915 - the loop of loops; what it calls must not be fetched again
+    reset: Callable[..., None],
+    step: Callable[..., tuple[float, bool]],
+    observe: Callable[..., int | None],
+    first: int,
+    last: int,
+    job: Job,
+    trace: Trace,
+) -> None:
+    """Play the episodes first:last of all P * m, counted row by row.
+
+    If the trace, which is for a single policy, has room, what they met is kept.
+    """
+    # names for all that the loop touches: to fetch an array from a tuple in it costs more than what it does
+    thetas, widths, bias, relu, greedy = job.thetas, job.widths, job.bias, job.relu, job.greedy
+    discount, horizon, n_features, n_actions = job.discount, job.horizon, widths[0], widths[-1]
+    together = job.dense and thetas.shape[1] <= MOST_WEIGHTS
+    # of two actions the lanes keep one number per input of the last layer, for the difference of the logits
+    layers = widths.copy()
+    layers[-1] = 1 if n_actions == 2 else n_actions
+    halved = (widths[-2] + (1 if bias else 0)) if n_actions == 2 else 0
+    widest = n_features
+    for width in widths:
+        widest = max(widest, width)
+    lanes = empty_lanes(job.state_size, n_features, widest, thetas.shape[1] - halved if together else 0)
+    states, streams, choices, weights, units = lanes.states, lanes.streams, lanes.choices, lanes.weights, lanes.units
+    indices, entries, slots, counts = lanes.indices, lanes.entries, lanes.entries[0], lanes.counts
+    actions, over, totals, factors = lanes.actions, lanes.over, lanes.totals, lanes.factors
+    rows, room = lanes.rows, empty_room(LANES, widths)
+    live, following, kept = min(last - first, LANES), first, len(trace.actions) > 0
+    ended, clock, due = live, 0, horizon
+    while live > 0:
+        if ended > 0:
+            lane = last_over(over, live)
+            while lane >= 0:
+                finish(lanes, lane, job, clock)
+                if following < last:
+                    begin(lanes, lane, following, job, clock)
+                    reset(column(states, lane), column(streams, lane))
+                    following += 1
+                else:
+                    live -= 1
+                    move(lanes, live, lane)
+                lane = last_over(over, lane)
+        watch(observe, states, indices, slots, counts, live)
+        row = ZERO
+        if together:
+            layer(weights, ZERO, bias, entries, ZERO, n_features, units, ZERO, layers[1], live)
+            if len(widths) > 2:
+                row = think_further(weights, units, live, layers, bias, relu)
+        elif len(widths) == 2:
+            weigh_entries(thetas, rows, indices, slots, counts, units, live, n_features, n_actions, bias)
+        else:
+            think_in_turn(thetas, rows, indices, slots, counts, units, live, widths, relu, room)
+        if greedy:
+            take_largest(units, row, live, n_actions, choices, actions)
+        elif n_actions == 2:
+            draw_of_two(units, row, live, choices, actions)
+        else:
+            draw_of_many(units, row, live, n_actions, choices, actions)
+        if kept:
+            keep(trace, job, lanes, live, clock)
+        clock += 1
+        ended = 0
+        for lane in range(live):
+            reward, done = step(column(states, lane), actions[lane], column(streams, lane))
+            totals[lane] += factors[lane] * reward
+            factors[lane] *= discount
+            over[lane] = 1 if done else 0
+            ended += over[lane]
+        if clock == due:
+            ended, due = cut(lanes, live, horizon, clock)

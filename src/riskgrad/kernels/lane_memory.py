@@ -1,0 +1,157 @@
+"""Lanes: what the episodes that are played side by side have in memory.
+
+    L lanes at most   k numbers of state   F features   A actions   d parameters
+
+Every array has the lanes in its last axis: the same number of neighboring lanes lies side by side, so that the
+compiler does four or eight lanes at a time. `column` gives one lane of an array as the small array which the functions
+of an environment take; it holds no reference, because counting references would keep the compiler from doing so.
+
+An episode that is over makes room for the next; when there is none, the last lane moves to its place, so that the lanes
+in use are always the first ones.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numba.core import cgutils, types  # pyright: ignore[reportMissingTypeStubs]
+from numba.extending import intrinsic  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
+from numba.np.arrayobj import populate_array  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
+
+from riskgrad.kernels.compile import helper, woven
+from riskgrad.kernels.draws import Words
+from riskgrad.types import FloatArray, IntArray
+
+LANES = 128
+SEEN_AT_ONCE = 8  # lanes, where one is sought whose episode is over
+TOOLS: Any = cgutils  # without types of its own
+
+
+class Lanes(NamedTuple):
+    """The episodes that are being played.
+
+    Attributes:
+        states: [k, L].
+        streams: words of the environments [1, L].
+        choices: words of the policies [L].
+        weights: the networks [n, L], the last layer of two actions being the difference; or nothing [0, L].
+        indices, entries, counts: observations [F, L], [1, F, L], [L]; at first indices and counts are those of
+            observations that have all their entries.
+        units: two layers of a network [2, width, L].
+        actions, over: of the step that is being made [L]; over is 1 or 0.
+        totals, factors: discounted sums of rewards, discount ** steps [L].
+        starts: rounds that all lanes had made when the episode began [L].
+        items: which of all episodes [L]; none, -1, at first, when every lane is over.
+        rows: of which policy [L].
+    """
+
+    states: FloatArray
+    streams: Words
+    choices: Words
+    weights: FloatArray
+    indices: IntArray
+    entries: FloatArray
+    counts: IntArray
+    units: FloatArray
+    actions: IntArray
+    over: IntArray
+    totals: FloatArray
+    factors: FloatArray
+    starts: IntArray
+    items: IntArray
+    rows: IntArray
+
+
+def _column(typing: Any, array: Any, lane: Any) -> Any:
+    """Generate array[:, lane] of an array [n, L], without a reference to it; all strides are constants."""
+    del typing, lane
+    answer = types.Array(array.dtype, 1, "A")
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        whole = context.make_array(signature.args[0])(context, builder, values[0])
+        size = context.get_abi_sizeof(context.get_data_type(array.dtype))
+        start = builder.mul(values[1], context.get_constant(types.intp, size))
+        view = context.make_array(answer)(context, builder)
+        populate_array(
+            view,
+            data=TOOLS.pointer_add(builder, whole.data, start),
+            shape=[TOOLS.unpack_tuple(builder, whole.shape)[0]],
+            strides=[context.get_constant(types.intp, size * LANES)],
+            itemsize=context.get_constant(types.intp, size),
+            meminfo=None,
+            parent=None,
+        )
+        return view._getvalue()  # noqa: SLF001 - numba's name for the value that a proxy stands for
+
+    return answer(array, types.intp), generate
+
+
+column = cast("Callable[[Any, int], Any]", intrinsic(_column))
+
+
+@helper
+def empty_lanes(state_size: int, n_features: int, widest: int, n_weights: int) -> Lanes:
+    """Make room for the lanes, each with so many parameters."""
+    indices = np.zeros((n_features, LANES), dtype=np.int64)
+    for i in range(n_features):
+        indices[i] = i
+    return Lanes(
+        states=np.zeros((state_size, LANES)),
+        streams=np.zeros((1, LANES), dtype=np.uint64),
+        choices=np.zeros(LANES, dtype=np.uint64),
+        weights=np.zeros((n_weights, LANES)),
+        indices=indices,
+        entries=np.zeros((1, n_features, LANES)),
+        counts=np.full(LANES, n_features),
+        units=np.zeros((2, widest, LANES)),
+        actions=np.zeros(LANES, dtype=np.int64),
+        over=np.ones(LANES, dtype=np.int64),
+        totals=np.zeros(LANES),
+        factors=np.zeros(LANES),
+        starts=np.zeros(LANES, dtype=np.int64),
+        items=np.full(LANES, -1),
+        rows=np.zeros(LANES, dtype=np.int64),
+    )
+
+
+@helper
+def move(lanes: Lanes, source: int, target: int) -> None:
+    """Let an episode change its lane."""
+    lanes.choices[target], lanes.streams[0, target] = lanes.choices[source], lanes.streams[0, source]
+    lanes.items[target], lanes.rows[target] = lanes.items[source], lanes.rows[source]
+    lanes.starts[target] = lanes.starts[source]
+    lanes.totals[target], lanes.factors[target] = lanes.totals[source], lanes.factors[source]
+    for i in range(len(lanes.states)):
+        lanes.states[i, target] = lanes.states[i, source]
+    for i in range(len(lanes.weights)):
+        lanes.weights[i, target] = lanes.weights[i, source]
+
+
+@woven
+def last_over(over: IntArray, end: int) -> int:
+    """Give the last of the lanes 0:end whose episode is over, or -1; eight that go on are passed at a time."""
+    while end > 0:
+        some = 1
+        if end >= SEEN_AT_ONCE:
+            some = 0
+            for i in range(SEEN_AT_ONCE):
+                some |= over[end - SEEN_AT_ONCE + i]
+        if some == 0:
+            end -= SEEN_AT_ONCE
+        else:
+            end -= 1
+            if over[end] == 1:
+                return end
+    return -1
+
+
+@woven
+def cut(lanes: Lanes, live: int, horizon: int, clock: int) -> tuple[int, int]:
+    """End episodes that have had their time; give how many lanes are over now, and when the next may have to be cut."""
+    starts, over, ended, oldest = lanes.starts, lanes.over, 0, clock
+    for lane in range(live):
+        late = 1 if starts[lane] <= clock - horizon else 0
+        over[lane] |= late
+        ended += over[lane]
+        oldest = min(oldest, clock if late == 1 else starts[lane])
+    return ended, oldest + horizon

@@ -1,0 +1,200 @@
+"""The compiled network: forward through its layers (see `_layers`), actions drawn from its outputs, and backward.
+
+Observations that go through the same network are taken through it together, one layer after the other, so that its
+weights are fetched from memory once for all of them. An answer has the same bits whatever else is in the batch.
+"""
+
+import numpy as np
+
+from riskgrad.kernels.compile import helper, kernel, woven
+from riskgrad.kernels.elementary import exp
+from riskgrad.kernels.layers import TOGETHER, bend, empty_room, gather, through, write_layer
+from riskgrad.types import FloatArray, IntArray
+
+NO_CHANCE = -708.0  # below the largest logit, from where on an action is never chosen
+SORTED = 64  # observations that are put in the order of their networks
+
+
+@helper
+def _by_row(rows: IntArray, begin: int, end: int, order: IntArray) -> None:
+    """Put the observations begin:end in the order of their rows, by insertion: they are few, and nearly in order."""
+    for b in range(begin, end):
+        i = b - begin
+        while i > 0 and rows[order[i - 1]] > rows[b]:
+            order[i] = order[i - 1]
+            i -= 1
+        order[i] = b
+
+
+@kernel
+def forward(
+    thetas: FloatArray, rows: IntArray, inputs: FloatArray, sizes: IntArray, relu: bool, outputs: FloatArray
+) -> None:
+    """Write the outputs [B, n] of B observations [B, k], each through the network thetas[rows[b]]."""
+    room, order = empty_room(len(rows), sizes), np.empty(SORTED, dtype=np.int64)
+    for begin in range(0, len(rows), SORTED):
+        end = min(begin + SORTED, len(rows))
+        _by_row(rows, begin, end, order)
+        first = 0
+        while first < end - begin:
+            row, last = rows[order[first]], first + 1
+            while last < min(first + TOGETHER, end - begin) and rows[order[last]] == row:
+                last += 1
+            for b in range(first, last):
+                gather(room, b - first, inputs, order[b], sizes[0])
+            through(thetas[row], room, last - first, sizes, relu)
+            for b in range(first, last):
+                outputs[order[b]] = room.units[b - first, : sizes[-1]]
+            first = last
+
+
+@kernel
+def draw_normal(
+    thetas: FloatArray,
+    rows: IntArray,
+    inputs: FloatArray,
+    sizes: IntArray,
+    relu: bool,
+    spread: float,
+    normals: FloatArray,
+    actions: FloatArray,
+) -> None:
+    """Write the outputs [B, n] plus spread * exp(log_std) * normals [B, n]; log_std follows the network in thetas."""
+    forward(thetas, rows, inputs, sizes, relu, actions)
+    begin = 0
+    for layer in range(len(sizes) - 1):
+        begin += (sizes[layer] + 1) * sizes[layer + 1]
+    for b in range(len(rows)):
+        theta = thetas[rows[b]]
+        for j in range(sizes[-1]):
+            actions[b, j] += spread * exp(theta[begin + j]) * normals[b, j]
+
+
+@kernel
+def forward_all(
+    begin: int, end: int, thetas: FloatArray, inputs: FloatArray, sizes: IntArray, relu: bool, outputs: FloatArray
+) -> None:
+    """Write the outputs [P, B, n] of the observations begin:end, each through all networks thetas [P, d]."""
+    room = empty_room(end - begin, sizes)
+    for p in range(len(thetas)):
+        for first in range(begin, end, TOGETHER):
+            last = min(first + TOGETHER, end)
+            for b in range(first, last):
+                gather(room, b - first, inputs, b, sizes[0])
+            through(thetas[p], room, last - first, sizes, relu)
+            outputs[p, first:last] = room.units[: last - first, : sizes[-1]]
+
+
+@helper
+def _largest(logits: FloatArray, begin: int, end: int) -> int:
+    """Where the first of the largest logits begin:end is."""
+    best = begin
+    for a in range(begin + 1, end):
+        if logits[a] > logits[best]:
+            best = a
+    return best
+
+
+@helper
+def _passed(chances: FloatArray, begin: int, end: int, u: float) -> int:
+    """How many of the chances begin:end, which need not add up to 1, are passed by a uniform number."""
+    total = 0.0
+    for a in range(begin, end):
+        total += chances[a]
+    a, passed = begin, chances[begin]
+    while a < end - 1 and passed <= u * total:
+        a += 1
+        passed += chances[a]
+    return a - begin
+
+
+@kernel
+def choose(
+    thetas: FloatArray,
+    rows: IntArray,
+    inputs: FloatArray,
+    sizes: IntArray,
+    relu: bool,
+    parts: IntArray,
+    uniforms: FloatArray,
+    greedy: bool,
+    actions: IntArray,
+) -> None:
+    """Write the actions [B, c] of B observations, by the inverse CDF of the softmax of each part at uniforms [B, c].
+
+    The parts of the outputs begin at parts [c + 1]; a greedy action is the first of the largest.
+    """
+    outputs = np.empty((len(rows), sizes[-1]))
+    forward(thetas, rows, inputs, sizes, relu, outputs)
+    for b in range(len(rows)):
+        for c in range(len(parts) - 1):
+            best = _largest(outputs[b], parts[c], parts[c + 1])
+            actions[b, c] = best - parts[c]
+            highest = outputs[b, best]
+            for a in range(parts[c], parts[c + 1]):
+                outputs[b, a] -= highest
+    if greedy:
+        return
+    chances = outputs.ravel()
+    for i in range(len(chances)):  # several at a time
+        chances[i] = exp(chances[i]) if chances[i] > NO_CHANCE else 0.0
+    for b in range(len(rows)):
+        for c in range(len(parts) - 1):
+            actions[b, c] = _passed(outputs[b], parts[c], parts[c + 1], uniforms[b, c])
+
+
+@woven
+def _pull_down(weights: FloatArray, slope: FloatArray, below: FloatArray) -> None:
+    """Write the sums over units j of weights[i, j] slope[j], four inputs i at a time: a sum waits for its last step."""
+    n_in, n_out = weights.shape
+    for i in range(0, n_in - 3, 4):
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0
+        for j in range(n_out):
+            a += weights[i, j] * slope[j]
+            b += weights[i + 1, j] * slope[j]
+            c += weights[i + 2, j] * slope[j]
+            d += weights[i + 3, j] * slope[j]
+        below[i], below[i + 1], below[i + 2], below[i + 3] = a, b, c, d
+    for i in range(n_in - n_in % 4, n_in):
+        below[i] = 0.0
+        for j in range(n_out):
+            below[i] += weights[i, j] * slope[j]
+
+
+@kernel
+def pullback(
+    theta: FloatArray, inputs: FloatArray, sizes: IntArray, relu: bool, cotangents: FloatArray, gradient: FloatArray
+) -> None:
+    """Add the sum over b of cotangents[b] . d outputs[b] / d theta to the gradient [d], by back-propagation."""
+    last = len(sizes) - 2
+    units = np.empty((last + 1, np.max(sizes)))  # what goes into each layer
+    slope, below = np.empty(np.max(sizes)), np.empty(np.max(sizes))
+    room = empty_room(1, sizes)
+    for b in range(len(inputs)):
+        units[0, : sizes[0]] = inputs[b]
+        start = 0
+        for layer in range(last):
+            n_in, n_out = sizes[layer], sizes[layer + 1]
+            gather(room, 0, units, layer, n_in)
+            write_layer(theta, start, room, 1, n_in, n_out, every=False)
+            bend(room.units, 0, n_out, relu, units, layer + 1)
+            start += (n_in + 1) * n_out
+        slope[: sizes[last + 1]] = cotangents[b]
+        for layer in range(last, -1, -1):
+            n_in, n_out = sizes[layer], sizes[layer + 1]
+            end = start + n_in * n_out
+            change, biases = gradient[start:end].reshape(n_in, n_out), gradient[end : end + n_out]
+            for j in range(n_out):
+                biases[j] += slope[j]
+            for i in range(n_in):
+                x = units[layer, i]
+                for j in range(n_out):
+                    change[i, j] += x * slope[j]
+            if layer > 0:
+                _pull_down(theta[start:end].reshape(n_in, n_out), slope, below)
+                for i in range(n_in):
+                    x = units[layer, i]
+                    below[i] = (below[i] if x > 0.0 else 0.0) if relu else below[i] * (1.0 - x * x)
+            slope, below = below, slope
+            if layer > 0:
+                start -= (sizes[layer - 1] + 1) * n_in

@@ -1,0 +1,226 @@
+"""The compiled sampler: from thresholds of policies and outcomes of a model to returns, several episodes in flight.
+
+A step costs one 64-bit number of SplitMix64: its first 62 bits choose the action, its low 32 bits the outcome (see
+`_tables`). Each step waits for the one before it, so a single episode leaves the processor idle for most of the time;
+five episodes advance together, one step each per turn, and a place that becomes free takes the next episode. What an
+episode is does not depend on that: it is a function of the model, the policy, the pair's key and the episode's index.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskgrad.kernels.compile import inlined, kernel
+from riskgrad.kernels.tabular_tables import ENDS, OutcomeTables
+from riskgrad.random import GOLDEN
+from riskgrad.types import FloatArray, IntArray
+
+PLACES = 5
+WORD = np.uint64(0xFFFFFFFF)
+STEP = np.uint64(GOLDEN)
+FIRST_FACTOR = np.uint64(0xBF58476D1CE4E5B9)
+SECOND_FACTOR = np.uint64(0x94D049BB133111EB)
+ONE = np.uint64(1)
+NEVER = np.uint64(1 << 62)
+# which place a set of places, as bits, begins with
+LOWEST = np.array([0] + [(places & -places).bit_length() - 1 for places in range(1, 1 << PLACES)], dtype=np.int64)
+
+Words = NDArray[np.uint64]
+
+
+@kernel
+def mix(word: np.uint64) -> np.uint64:
+    """Finalize SplitMix64: `riskgrad.random.mix` for one word."""
+    word = (word ^ (word >> np.uint64(30))) * FIRST_FACTOR
+    word = (word ^ (word >> np.uint64(27))) * SECOND_FACTOR
+    return word ^ (word >> np.uint64(31))
+
+
+@kernel
+def _begin(key: np.uint64, episode: int, tables: OutcomeTables) -> tuple[np.uint64, np.uint64]:
+    """Give the random state and the code of the first state of an episode."""
+    state = mix(key + (np.uint64(episode) + ONE) * STEP)
+    if tables.start_width == ONE:
+        return state, np.uint64(tables.target[np.uint64(2) * tables.start_first])
+    state += STEP
+    scaled = (mix(state) & WORD) * tables.start_width
+    slot = tables.start_first + (scaled >> np.uint64(32))
+    return state, np.uint64(tables.target[(slot << ONE) + np.uint64((scaled & WORD) >= np.uint64(tables.accept[slot]))])
+
+
+@kernel
+def _step(
+    state: np.uint64,
+    code: np.uint64,
+    policy: np.uint64,
+    thresholds: Words,
+    tables: OutcomeTables,
+    heads: Words | None,
+) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
+    """Draw an action and an outcome.
+
+    Args:
+        state: random state.
+        code: code of the current state.
+        policy: where the thresholds of the policy begin.
+        thresholds: of all policies, flat.
+        tables: the model.
+        heads: where the rows of the model begin, or None.
+
+    Returns:
+        random state, code of (state, action), index of the outcome, its target.
+    """
+    state += STEP
+    number = mix(state)
+    for level in range(len(tables.levels)):
+        half = ONE << np.uint64(len(tables.levels) - 1 - level)
+        code += half * np.uint64((number >> np.uint64(2)) >= thresholds[policy + code + half - ONE])
+    if heads is None:
+        # one multiplication scales the low bits and finds the row
+        scaled = ((code << np.uint64(32)) | (number & WORD)) * tables.width
+        slot = scaled >> np.uint64(32)
+    else:
+        head = heads[code]
+        scaled = (number & WORD) * (head & WORD)
+        slot = (head >> np.uint64(32)) + (scaled >> np.uint64(32))
+    outcome = (slot << ONE) + np.uint64((scaled & WORD) >= np.uint64(tables.accept[slot]))
+    return state, code, outcome, np.uint64(tables.target[outcome])
+
+
+@inlined
+def _advance(
+    clock: np.uint64,
+    until: np.uint64,
+    states: Words,
+    codes: Words,
+    policies: Words,
+    totals: FloatArray,
+    factors: FloatArray,
+    thresholds: Words,
+    tables: OutcomeTables,
+    heads: Words | None,
+) -> np.uint64:
+    """Advance all places together until an episode ends or the clock is at `until`; give the clock.
+
+    The places are written out, so that all of their state is in registers.
+    """
+    x0, x1, x2, x3, x4 = states[0], states[1], states[2], states[3], states[4]
+    s0, s1, s2, s3, s4 = codes[0], codes[1], codes[2], codes[3], codes[4]
+    p0, p1, p2, p3, p4 = policies[0], policies[1], policies[2], policies[3], policies[4]
+    v0, v1, v2, v3, v4 = totals[0], totals[1], totals[2], totals[3], totals[4]
+    f0, f1, f2, f3, f4 = factors[0], factors[1], factors[2], factors[3], factors[4]
+    reward, discount = tables.reward, tables.discount
+    while True:
+        x0, _, i0, s0 = _step(x0, s0, p0, thresholds, tables, heads)
+        x1, _, i1, s1 = _step(x1, s1, p1, thresholds, tables, heads)
+        x2, _, i2, s2 = _step(x2, s2, p2, thresholds, tables, heads)
+        x3, _, i3, s3 = _step(x3, s3, p3, thresholds, tables, heads)
+        x4, _, i4, s4 = _step(x4, s4, p4, thresholds, tables, heads)
+        v0 += f0 * reward[i0]
+        v1 += f1 * reward[i1]
+        v2 += f2 * reward[i2]
+        v3 += f3 * reward[i3]
+        v4 += f4 * reward[i4]
+        f0 *= discount
+        f1 *= discount
+        f2 *= discount
+        f3 *= discount
+        f4 *= discount
+        clock += ONE
+        if (s0 | s1 | s2 | s3 | s4) >= ENDS or clock == until:
+            break
+    states[0], states[1], states[2], states[3], states[4] = x0, x1, x2, x3, x4
+    codes[0], codes[1], codes[2], codes[3], codes[4] = s0, s1, s2, s3, s4
+    totals[0], totals[1], totals[2], totals[3], totals[4] = v0, v1, v2, v3, v4
+    factors[0], factors[1], factors[2], factors[3], factors[4] = f0, f1, f2, f3, f4
+    return clock
+
+
+@kernel
+def sample(
+    begin: int,
+    end: int,
+    episodes: int,
+    keys: Words,
+    thresholds: Words,
+    tables: OutcomeTables,
+    heads: Words | None,
+    values: FloatArray,
+    lengths: IntArray,
+) -> None:
+    """Sample the episodes begin:end of all P * m, counted row by row, into flat values and lengths [P * m]."""
+    states, codes = np.zeros(PLACES, dtype=np.uint64), np.zeros(PLACES, dtype=np.uint64)
+    policies, born = np.zeros(PLACES, dtype=np.uint64), np.full(PLACES, NEVER)
+    totals, factors = np.zeros(PLACES), np.ones(PLACES)
+    item = np.zeros(PLACES, dtype=np.int64)
+    clock, upcoming, busy = np.uint64(0), begin, 0
+    p, e = begin // episodes, begin % episodes
+    free = np.uint64((1 << PLACES) - 1)
+    while True:
+        while free != np.uint64(0):
+            place = LOWEST[free]
+            free &= free - ONE
+            if born[place] != NEVER:
+                values[item[place]], lengths[item[place]] = totals[place], clock - born[place]
+                busy -= 1
+            # a place without work goes on from state 0, unread
+            codes[place], born[place] = np.uint64(0), NEVER
+            if upcoming < end:
+                states[place], codes[place] = _begin(keys[p], e, tables)
+                policies[place] = np.uint64(p) * tables.size
+                totals[place], factors[place] = 0.0, 1.0
+                item[place], born[place] = upcoming, clock
+                busy, upcoming, e = busy + 1, upcoming + 1, e + 1
+                if e == episodes:
+                    p, e = p + 1, 0
+        if busy == 0:
+            return
+        oldest = born[0]
+        for place in range(1, PLACES):
+            oldest = min(oldest, born[place])
+        clock = _advance(
+            clock, oldest + tables.horizon, states, codes, policies, totals, factors, thresholds, tables, heads
+        )
+        for place in range(PLACES):
+            over = np.uint64(codes[place] >= ENDS) | np.uint64(clock - born[place] == tables.horizon)
+            free |= over << np.uint64(place)
+
+
+@kernel
+def record(
+    begin: int,
+    end: int,
+    key: np.uint64,
+    thresholds: Words,
+    tables: OutcomeTables,
+    heads: Words | None,
+    values: FloatArray,
+    lengths: IntArray,
+    visited: IntArray,
+) -> tuple[IntArray, IntArray]:
+    """Sample the episodes begin:end of one policy and keep what they visited.
+
+    It fills their part of values, lengths and visited [m], the last being the number of different pairs met.
+
+    Returns:
+        codes of the pairs (state, action), episode by episode in the order of their first visit, and their counts.
+    """
+    codes, counts = np.empty(1024, dtype=np.int64), np.empty(1024, dtype=np.int64)
+    where = np.full(np.int64(tables.size), -1)  # where a pair was last written
+    used = 0
+    for e in range(begin, end):
+        first = used
+        state, code = _begin(key, e, tables)
+        total, factor, length = 0.0, 1.0, np.uint64(0)
+        while code < ENDS and length < tables.horizon:
+            state, pair, outcome, code = _step(state, code, np.uint64(0), thresholds, tables, heads)
+            total += factor * tables.reward[outcome]
+            factor *= tables.discount
+            length += ONE
+            if where[pair] < first:
+                if used == len(codes):
+                    codes, counts = np.append(codes, codes), np.append(counts, counts)
+                where[pair], codes[used], counts[used] = used, pair, 0
+                used += 1
+            counts[where[pair]] += 1
+        values[e], lengths[e], visited[e] = total, length, used - first
+    return codes[:used].copy(), counts[:used].copy()

@@ -1,0 +1,222 @@
+"""The tables that the compiled sampler reads: outcomes of the model, and thresholds of the policies.
+
+    S states   A actions   P policies   K outcomes   L = log2 of A, rounded up   a state's code is s * 2^L
+
+Outcomes depend on the model alone, so they are laid out once, as alias tables: each (state, action) has a row of slots
+of equal chance, and each slot holds at most two outcomes and the point at which the second begins. An outcome then
+costs one multiplication and one comparison, however many there are. In a small model, or one with rows of one length,
+all rows are padded to the longest, which saves the sampler a read (`heads` is None); otherwise `heads` says where each
+row begins.
+
+Actions depend on the policy, so they are drawn by inverse CDF: thresholds in [0, 2^62] against the first 62 bits of the
+number drawn. That takes next to no time to prepare, and nearby policies turn the same number into the same action
+nearly always, which is what common random numbers live on; an alias table over actions would lose that.
+
+Precision. A threshold is right within the rounding of a double. An outcome uses the low 32 bits of the same number: its
+probability is right within 2^-32 for each slot that holds a part of it. What has probability 0 is never drawn, and what
+has probability 1 always is.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskgrad.kernels.compile import inlined, kernel, plain
+from riskgrad.mdp import FiniteMDP
+from riskgrad.types import FloatArray, IntArray
+
+ENDS = np.uint64(1 << 31)  # the bit of a target that says that the episode is over
+CERTAIN = np.uint64(1 << 62)  # the threshold that no number reaches
+ROUNDING = 6755399441055744.0 + 1023.0  # 1.5 * 2^52: adding it rounds to an integer; 1023 is the bias of an exponent
+ALWAYS_PADDED = 1 << 15  # slots that stay close to the processor, so that padding them costs nothing
+
+
+class OutcomeTables(NamedTuple):
+    """A model as the sampler reads it.
+
+    Attributes:
+        levels: a tuple of L zeros; its length is part of its type, so that the search for an action is unrolled.
+        stride: codes per state, 2^L.
+        size: codes of the whole model, S * 2^L.
+        width: slots per row where all are alike, otherwise 0.
+        accept: the part of each slot that belongs to its first outcome, in units of 2^-32 [slots].
+        target: code of the next state, with the bit `ENDS`, of the two outcomes of each slot [2 * slots].
+        reward: reward of the two outcomes of each slot [2 * slots].
+        start_first: first slot of the row of start states.
+        start_width: its number of slots; a start that is certain has one and draws no number.
+        horizon: steps after which an episode ends.
+        discount: discount.
+    """
+
+    levels: tuple[int, ...]
+    stride: int
+    size: np.uint64
+    width: np.uint64
+    accept: NDArray[np.uint32]
+    target: NDArray[np.uint32]
+    reward: FloatArray
+    start_first: np.uint64
+    start_width: np.uint64
+    horizon: np.uint64
+    discount: float
+
+
+def outcome_tables(mdp: FiniteMDP) -> tuple[OutcomeTables, NDArray[np.uint64] | None]:
+    """Lay out a model for the sampler; the second part is `heads` [S * 2^L], or None where rows are padded."""
+    levels = max(1, (mdp.n_actions - 1).bit_length())
+    stride = 1 << levels
+    counts = np.zeros((mdp.n_states, stride), dtype=np.int64)
+    counts[:, : mdp.n_actions] = np.diff(mdp.offsets).reshape(mdp.n_states, mdp.n_actions)
+    width = int(np.max(counts))
+    padded = counts.size * width <= max(ALWAYS_PADDED, len(mdp.rewards))
+    rows = np.full(counts.size, width) if padded else counts.ravel()
+    firsts = np.concatenate([[0], np.cumsum(rows)])
+    starts = np.flatnonzero(mdp.start > 0.0)
+    slots = int(firsts[-1])
+    accept = np.zeros(slots + len(starts), dtype=np.uint32)
+    target = np.zeros((slots + len(starts), 2), dtype=np.uint32)
+    reward = np.zeros((slots + len(starts), 2))
+
+    codes = (mdp.next_states * stride).astype(np.uint32) | np.where(mdp.ends, np.uint32(ENDS), np.uint32(0))
+    begins = np.concatenate([[0], np.cumsum(counts.ravel())])
+    chances, rewards = plain(mdp.probabilities, np.float64), plain(mdp.rewards, np.float64)
+    _fill_rows(begins, firsts, chances, codes, rewards, accept, target, reward)
+    _fill_rows(
+        np.array([0, len(starts)]),
+        np.array([slots, slots + len(starts)]),
+        mdp.start[starts],
+        (starts * stride).astype(np.uint32),
+        np.zeros(len(starts)),
+        accept,
+        target,
+        reward,
+    )
+    tables = OutcomeTables(
+        levels=(0,) * levels,
+        stride=stride,
+        size=np.uint64(counts.size),
+        width=np.uint64(width if padded else 0),
+        accept=accept,
+        target=target.ravel(),
+        reward=reward.ravel(),
+        start_first=np.uint64(slots),
+        start_width=np.uint64(len(starts)),
+        horizon=np.uint64(mdp.horizon),
+        discount=mdp.discount,
+    )
+    heads = None if padded else (firsts[:-1].astype(np.uint64) << np.uint64(32)) | rows.astype(np.uint64)
+    return tables, heads
+
+
+@kernel
+def _fill_rows(
+    begins: IntArray,
+    firsts: IntArray,
+    probabilities: FloatArray,
+    codes: NDArray[np.uint32],
+    rewards: FloatArray,
+    accept: NDArray[np.uint32],
+    target: NDArray[np.uint32],
+    reward: FloatArray,
+) -> None:
+    """Make the alias table of every row (Vose's method): pair each slot that is not full with one that overflows.
+
+    Row r has the outcomes begins[r]:begins[r + 1] and the slots firsts[r]:firsts[r + 1], at least as many.
+    """
+    for row in range(len(begins) - 1):
+        begin, count = begins[row], begins[row + 1] - begins[row]
+        first, width = firsts[row], firsts[row + 1] - firsts[row]
+        if count == 0:
+            continue
+        total = np.sum(probabilities[begin : begin + count])
+        mass = np.zeros(width)
+        light, heavy, other = np.empty(width, np.int64), np.empty(width, np.int64), np.empty(width, np.int64)
+        n_light, n_heavy = 0, 0
+        for i in range(width):
+            mass[i] = probabilities[begin + i] / total * width if i < count else 0.0
+            other[i] = i
+            if mass[i] < 1.0:
+                light[n_light] = i
+                n_light += 1
+            else:
+                heavy[n_heavy] = i
+                n_heavy += 1
+        while n_light > 0 and n_heavy > 0:
+            n_light -= 1
+            i, j = light[n_light], heavy[n_heavy - 1]
+            other[i] = j
+            mass[j] -= 1.0 - mass[i]
+            if mass[j] < 1.0:
+                n_heavy -= 1
+                light[n_light] = j
+                n_light += 1
+        for i in range(width):
+            # a slot of padding is empty, so it always finds a partner, which then has the whole of it
+            mine, partner = i if i < count else other[i], other[i]
+            slot = first + i
+            accept[slot] = np.uint32(min(np.floor(mass[i] * 4294967296.0 + 0.5), 4294967295.0))
+            target[slot, 0], target[slot, 1] = codes[begin + mine], codes[begin + partner]
+            reward[slot, 0], reward[slot, 1] = rewards[begin + mine], rewards[begin + partner]
+
+
+@inlined
+def _place(weights: FloatArray, thresholds: NDArray[np.uint64]) -> None:
+    """Turn one state's probabilities [A], of any total, into its thresholds [2^L]."""
+    total = 0.0
+    for a in range(len(weights)):
+        total += weights[a]
+    scale = 4611686018427387904.0 / total
+    reached = 0.0
+    for a in range(len(thresholds)):
+        reached += weights[a] if a < len(weights) else 0.0
+        # when nothing is left for the actions after this one, none of them is ever drawn
+        thresholds[a] = CERTAIN if reached == total else np.uint64(np.int64(reached * scale))
+
+
+@kernel
+def _exponentials(exponents: FloatArray, scales: FloatArray) -> None:
+    """Replace exponents in [-708, 0] by their exponentials, right to about 2^-52; scales is scratch of that size.
+
+    exp(x) = 2^k exp(r) with r = x - k log 2 in [-0.35, 0.35] and a polynomial for exp(r). Unlike the C library's it
+    runs several at a time, which halves the time of thresholds: most of the work when a policy plays few episodes.
+    """
+    bits = scales.view(np.int64)
+    for i in range(len(exponents)):
+        scales[i] = exponents[i] * 1.4426950408889634 + ROUNDING  # the last bits are now k + 1023
+    for i in range(len(exponents)):
+        k = scales[i] - ROUNDING
+        r = (exponents[i] - k * 0.693147180369123816490) - k * 1.90821492927058770002e-10
+        tail = 1.0 / 39916800.0 + r * (1.0 / 479001600.0 + r / 6227020800.0)
+        tail = 1.0 / 40320.0 + r * (1.0 / 362880.0 + r * (1.0 / 3628800.0 + r * tail))
+        tail = 1.0 / 120.0 + r * (1.0 / 720.0 + r * (1.0 / 5040.0 + r * tail))
+        exponents[i] = 1.0 + r * (1.0 + r * (0.5 + r * (1.0 / 6.0 + r * (1.0 / 24.0 + r * tail))))
+    for i in range(len(exponents)):
+        bits[i] <<= 52
+    for i in range(len(exponents)):
+        exponents[i] *= scales[i]
+
+
+@kernel
+def thresholds_of_preferences(preferences: FloatArray, thresholds: NDArray[np.uint64]) -> None:
+    """Turn preferences h [P, S, A] of Gibbs policies into thresholds [P, S, 2^L]."""
+    n_policies, n_states, n_actions = preferences.shape
+    weights, scratch = np.empty((n_states, n_actions)), np.empty(n_states * n_actions)
+    for p in range(n_policies):
+        for s in range(n_states):
+            top = preferences[p, s, 0]
+            for a in range(1, n_actions):
+                top = max(top, preferences[p, s, a])
+            for a in range(n_actions):
+                weights[s, a] = max(preferences[p, s, a] - top, -708.0)
+        _exponentials(weights.reshape(-1), scratch)
+        for s in range(n_states):
+            _place(weights[s], thresholds[p, s])
+
+
+@kernel
+def thresholds_of_probabilities(probabilities: FloatArray, thresholds: NDArray[np.uint64]) -> None:
+    """Turn probabilities [P, S, A] into thresholds [P, S, 2^L]."""
+    for p in range(len(probabilities)):
+        for s in range(probabilities.shape[1]):
+            _place(probabilities[p, s], thresholds[p, s])

@@ -1,0 +1,157 @@
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# matplotlib is only partly typed
+"""The demonstration: one maze, two trainings, and what risk-sensitivity bought.
+
+In the guarded maze the short way to the goal passes a cell that a guard watches now and then, at a high price. Trained
+on the mean, a policy takes the short way; trained on the mean of the worst twentieth of episodes, it goes round. Both
+trainings are `riskgrad.train` with nothing but the environment, the measure and the seed.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+from riskgrad._train import train
+from riskgrad.envs import maze
+from riskgrad.pages.floor_map import draw_walks
+from riskgrad.pages.page import page_of
+from riskgrad.pages.played import EPISODES, Played, play
+from riskgrad.pages.style import figure
+from riskgrad.pages.theme import inline
+from riskgrad.pages.walks import Walks, walks_of
+from riskgrad.pages.words import meaning, number, percent
+from riskgrad.risk import CVaR
+from riskgrad.run import Run
+
+ENV: Final = "riskgrad/GuardedMaze-v0"
+RISKS: Final = {"neutral": "mean", "averse": "cvar:0.05"}
+TAIL: Final = 0.05
+TITLE: Final = "The guarded maze"
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A trained policy with what it does on fresh episodes.
+
+    Attributes:
+        played: the run, played on fresh episodes.
+        walks: some of its episodes, position by position.
+    """
+
+    played: Played
+    walks: Walks
+
+    @property
+    def guarded(self) -> float:
+        """The share of walks that pass the guarded cell."""
+        return self.walks.through(maze.GUARDED)
+
+    @property
+    def mean(self) -> float:
+        """The mean return."""
+        return float(self.played.values.mean())
+
+    @property
+    def worst(self) -> float:
+        """The mean return of the worst twentieth of the episodes."""
+        return float(CVaR(TAIL).estimate(self.played.values))
+
+
+Watch = Callable[[str], AbstractContextManager[Callable[..., Any] | None]]
+
+
+def unwatched(name: str) -> AbstractContextManager[None]:
+    """Watch nothing."""
+    del name
+    return nullcontext()
+
+
+def trained(seed: int, watch: Watch = unwatched, **options: Any) -> dict[str, Run]:
+    """Train the neutral and the averse policy, one after the other.
+
+    Args:
+        seed: of both runs.
+        watch: given the name of a run, a context in which it is trained and which gives its callback.
+        options: for `riskgrad.train`, such as a smaller budget.
+    """
+    runs: dict[str, Run] = {}
+    for name, risk in RISKS.items():
+        with watch(name) as callback:
+            runs[name] = train(ENV, risk=risk, seed=seed, callback=callback, **options)
+        if not runs[name].finished:
+            raise KeyboardInterrupt  # a training stops politely when asked to; the demonstration stops with it
+    return runs
+
+
+def outcomes_of(runs: Mapping[str, Run], seed: int, episodes: int = EPISODES) -> dict[str, Outcome]:
+    """Play both policies on the same fresh episodes, and let them walk."""
+    found: dict[str, Outcome] = {}
+    for one in play(runs, episodes=episodes, seed=seed):
+        walks = walks_of(one, seed=seed)
+        if walks is not None:
+            found[one.name] = Outcome(one, walks)
+    return found
+
+
+def report(outcomes: Mapping[str, Outcome], path: Path, seed: int) -> Path:
+    """Write the page about both policies."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    page = page_of([outcome.played for outcome in outcomes.values()], title=TITLE, seed=seed)
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+def learned(outcomes: Mapping[str, Outcome]) -> list[str]:
+    """Say in plain words what was learned, a sentence a line."""
+    neutral, averse = outcomes["neutral"], outcomes["averse"]
+    mean, worst = averse.mean - neutral.mean, averse.worst - neutral.worst
+    traded = "gives up" if mean < 0.0 else "gains"
+    changed = "better" if worst > 0.0 else "worse"
+    first = f"{_tenths(neutral.mean)} on average, and {_tenths(neutral.worst)} on its worst days (1 in 20)"
+    second = f"{_tenths(averse.mean)} on average, and {_tenths(averse.worst)} on its worst days"
+    third = f"{traded} {_tenths(abs(mean))} on average, and its worst days are {_tenths(abs(worst))} {changed}"
+    return [
+        f"Trained on the mean, the policy {_way(neutral)}: it returns {first}.",
+        f"Trained on its worst days, it {_way(averse)}: {second}.",
+        f"So it {third}.",
+    ]
+
+
+def draw(outcomes: Mapping[str, Outcome], path: Path) -> Path:
+    """Draw the walks of both policies side by side, as an SVG file that follows the reader's light or dark scheme."""
+    page, axes = figure(9.6, 5.5, columns=len(outcomes))
+    page.set_layout_engine("constrained", w_pad=0.14, h_pad=0.14, wspace=0.02)
+    for index, (axis, outcome) in enumerate(zip(axes, outcomes.values(), strict=True)):
+        draw_walks(axis, outcome.walks, index)
+        axis.set_title(f"trained on {meaning(outcome.played.risk)}", fontsize=11, fontweight="bold", loc="left", pad=8)
+        facts = [f"mean {_tenths(outcome.mean)}", f"worst 5%: {_tenths(outcome.worst)}"]
+        words = " \N{MIDDLE DOT} ".join([*facts, f"{percent(outcome.guarded)} pass the guard"])
+        axis.set_xlabel(words, fontsize=11.5, loc="left", labelpad=7)
+    path.write_text(_alone(inline(page, "maze")), encoding="utf-8")
+    return path
+
+
+def _alone(svg: str) -> str:
+    """Make a file of a page's figure: with the page's colors and a ground to stand on."""
+    style = files("riskgrad.pages").joinpath("templates/report.css").read_text(encoding="utf-8")
+    colors = style[: style.index("* {")]
+    opening, rest = re.split(r"(?<=>)", svg, maxsplit=1)
+    width, height = opening.split('viewBox="0 0 ')[1].split('"')[0].split()
+    opening = opening.replace("<svg ", f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" ')
+    look = "svg { color: var(--ink); } text { fill: currentColor; font-family: system-ui, sans-serif !important; }"
+    ground = '<rect width="100%" height="100%" rx="12" style="fill: var(--card)"/>'
+    return f"{opening}\n<style>\n{colors}{look}\n</style>\n{ground}{rest}\n"
+
+
+def _way(outcome: Outcome) -> str:
+    if outcome.guarded > 0.5:
+        return f"takes the short way past the guard in {percent(outcome.guarded)} of its walks"
+    return f"goes round the guard in {percent(1.0 - outcome.guarded)} of its walks"
+
+
+def _tenths(value: float) -> str:
+    return number(round(value, 1))

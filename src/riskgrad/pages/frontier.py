@@ -1,0 +1,223 @@
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# matplotlib is only partly typed
+"""The efficient frontier: a family of policies from neutral to averse, and what each pays in mean for less risk.
+
+The first policy is trained on the mean, the others on one measure at the levels given, from mild to averse. Risk
+measures of a policy have local optima: one that has settled on a way no longer tries the others. So each level is
+trained from three starts, and the best on held-out episodes, the same for all three, is kept:
+
+    path      afresh, from a milder measure to the named one along the run, the default of `rg.train`
+    direct    afresh, on the measure itself from the beginning
+    warm      from the better of the two of the level before; from the neutral policy for the mildest level
+
+On the shipped models none of the three is best throughout. All policies are then played on the same fresh episodes.
+
+A warm start waits for the fresh ones of one level only, so that the family is trained in two rounds of runs that do not
+wait for each other: first all that begin afresh, then all that begin warm. In each round processes share the runs; a
+run depends on its seed and its start alone, so that any number of processes gives the same family.
+"""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from riskgrad.errors import InputError
+from riskgrad.evaluation import Row, table_of_returns
+from riskgrad.pages.family import Crew, Progress, Training
+from riskgrad.pages.played import EPISODES, play
+from riskgrad.pages.style import AVERSE, NEUTRAL, figure, save
+from riskgrad.risk import Mean, RiskMeasure, parse
+from riskgrad.run import Run
+from riskgrad.sources.resolve import Environment, resolve_source
+
+STARTS = ("path", "direct", "warm")  # of equal value the first
+
+
+@dataclass(frozen=True)
+class Point:
+    """One policy of the family.
+
+    Attributes:
+        risk: what it was trained on.
+        start: which of the starts was best: "warm", "path" or "direct".
+        episodes_used: to train it, all starts together.
+        mean: the mean on fresh episodes.
+        own: the measure it was trained on.
+        against: the measure that is laid against the mean.
+        efficient: no other policy has both a larger mean and a larger value of that measure.
+    """
+
+    risk: str
+    start: str
+    episodes_used: int
+    mean: Row
+    own: Row
+    against: Row
+    efficient: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    """The family.
+
+    Attributes:
+        against: the measure that is laid against the mean.
+        points: from neutral to averse.
+        runs: the trainings, by their measure.
+        episodes: fresh episodes that each policy played.
+        confidence: of every interval.
+        seed: of training and of the fresh episodes.
+    """
+
+    against: str
+    points: tuple[Point, ...]
+    runs: Mapping[str, Run]
+    episodes: int
+    confidence: float
+    seed: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything but the runs as plain lists, numbers and strings, ready for JSON."""
+        kept = ("against", "episodes", "confidence", "seed")
+        return {**{name: getattr(self, name) for name in kept}, "points": [asdict(point) for point in self.points]}
+
+    def save_runs(self, folder: str | Path) -> None:
+        """Keep every run as a file in a folder, named by its measure."""
+        place = Path(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        for risk, run in self.runs.items():
+            run.save(place / risk.replace(":", "-"))
+
+
+def frontier(
+    env: Environment,
+    risk: str = "cvar",
+    levels: Sequence[float] = (0.5, 0.2, 0.1, 0.05),
+    *,
+    against: str | RiskMeasure | None = None,
+    episodes: int = EPISODES,
+    confidence: float = 0.95,
+    seed: int = 0,
+    processes: int = 1,
+    progress: Progress | None = None,
+    **training: Any,
+) -> Frontier:
+    """Train a family of policies from neutral to averse and play them on the same episodes.
+
+    Args:
+        env: what `rg.train` takes.
+        risk: the name of a measure with one number, such as "cvar" or "mean-variance".
+        levels: its numbers, from mild to averse.
+        against: the measure to lay against the mean; None for the last level.
+        episodes: fresh episodes for each policy.
+        confidence: of every interval, in (0, 1).
+        seed: of training and of the fresh episodes.
+        processes: how many trainings go on at once, each in a process of its own; 1 trains here, one after the other.
+            More need an `env` that can be made there, such as an id.
+        progress: told (label, line) of the training that the label names, now and then; and (label, None) at its end.
+        training: more for `rg.train`, such as iterations=100.
+    """
+    measures = [parse(f"{risk}:{level:g}") for level in levels]
+    if not measures:
+        raise InputError("levels", "be at least one number", levels)
+    names = ["mean", *(str(measure) for measure in measures)]
+    reference = measures[-1] if against is None else parse(against)
+    if len(set(names)) < len(names):
+        raise InputError("levels", "be different", levels)
+    options: dict[str, Any] = {**training, "seed": seed}
+    with Crew(processes, progress) as crew:
+        runs, starts = _family(env, names, options, crew)
+    where: dict[str, Any] = {key: options.get(key) for key in ("horizon", "discount", "env_options")}
+    source = resolve_source(env, **where)
+    found: list[tuple[str, Row, Row, Row]] = []
+    for one in play(runs, source, episodes, seed=seed):
+        asked = {str(measure): measure for measure in (Mean(), one.risk, reference)}
+        table = table_of_returns(one.values, list(asked.values()), source.return_range, confidence, seed=seed)
+        found.append((one.name, table["mean"], table[one.name], table[str(reference)]))
+    points = tuple(
+        Point(name, *starts[name], mean, own, other, _efficient(found, mean.value, other.value))
+        for name, mean, own, other in found
+    )
+    return Frontier(str(reference), points, runs, episodes, confidence, seed)
+
+
+def plot_frontier(found: Frontier, path: str | Path | None = None, width: float = 7.0) -> Figure:
+    """Draw mean against risk, each policy with its bootstrap intervals.
+
+    Args:
+        found: the family.
+        path: where to write it (.svg, .png or .pdf); None only returns the figure.
+        width: in inches.
+    """
+    page, (axis,) = figure(width, 0.65 * width)
+    best = sorted((p for p in found.points if p.efficient), key=lambda p: p.against.value)
+    axis.plot([p.against.value for p in best], [p.mean.value for p in best], color=AVERSE, linewidth=1.6)
+    for point in found.points:
+        x, y = point.against, point.mean
+        sides = [[[row.value - row.bootstrap[0]], [row.bootstrap[1] - row.value]] for row in (x, y)]
+        drawn = AVERSE if point.efficient else NEUTRAL
+        error = [[max(end[0], 0.0)] for end in sides[0]], [[max(end[0], 0.0)] for end in sides[1]]
+        axis.errorbar(x.value, y.value, xerr=error[0], yerr=error[1], marker="o", color=drawn, elinewidth=1.0)
+    for place, names in _labels(found.points):
+        text = "\n".join(names)
+        axis.annotate(text, place, xytext=(6, 6), textcoords="offset points", va="bottom", fontsize=9)
+    axis.margins(0.2)
+    axis.set(xlabel=f"{found.against} (right is safer)", ylabel="mean (up is better)")
+    axis.set_title("What less risk costs in mean", loc="left", fontsize=11)
+    if path is not None:
+        save(page, path)
+    return page
+
+
+def _family(
+    env: Environment, names: Sequence[str], options: Mapping[str, Any], crew: Crew
+) -> tuple[dict[str, Run], dict[str, tuple[str, int]]]:
+    """Train every level from every start; give the best run of each, its start, and the episodes of all its starts."""
+    direct: dict[str, Any] = {"risk_path": None}
+    found: dict[str, Run] = {}
+
+    def train(trainings: Sequence[Training]) -> None:
+        found.update(zip((one.label for one in trainings), crew.train(trainings), strict=True))
+
+    def best(name: str) -> str:
+        labels = [f"{name} {start}" for start in STARTS]
+        return max((label for label in labels if label in found), key=lambda label: _value(found[label]))
+
+    fresh = [Training(f"{name} path", env, name, options) for name in names]
+    train([*fresh, *(Training(f"{name} direct", env, name, {**options, **direct}) for name in names[1:])])
+    starts = {name: found[best(before)].theta for before, name in itertools.pairwise(names)}
+    train([Training(f"{name} warm", env, name, {**options, **direct, "theta": at}) for name, at in starts.items()])
+    chosen = {name: best(name) for name in names}
+    used = {name: sum(run.episodes_used for label, run in found.items() if label.split()[0] == name) for name in names}
+    runs = {name: found[label] for name, label in chosen.items()}
+    return runs, {name: (label.split()[1], used[name]) for name, label in chosen.items()}
+
+
+def _labels(points: Sequence[Point]) -> list[tuple[tuple[float, float], list[str]]]:
+    """Where to write which names: policies that lie on each other share a label."""
+    places = [(point.against.value, point.mean.value) for point in points]
+    widths = [(max(axis) - min(axis)) or 1.0 for axis in zip(*places, strict=True)]
+    groups: list[tuple[tuple[float, float], list[str]]] = []
+    for point, place in zip(points, places, strict=True):
+        for other, names in groups:
+            if all(abs(a - b) < 0.06 * width for a, b, width in zip(place, other, widths, strict=True)):
+                names.append(point.risk)
+                break
+        else:
+            groups.append((place, [point.risk]))
+    return groups
+
+
+def _value(run: Run) -> float:
+    return float("-inf") if run.held_out_risk is None else run.held_out_risk
+
+
+def _efficient(found: Sequence[tuple[str, Row, Row, Row]], mean: float, risk: float) -> bool:
+    return not any(
+        other.value >= mean and against.value >= risk and (other.value > mean or against.value > risk)
+        for _, other, _, against in found
+    )

@@ -1,0 +1,187 @@
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# matplotlib is only partly typed
+"""A policy on the map of a grid world: where it goes, what it would do there, and the ways it takes most often.
+
+How often each cell is visited is exact, from the model. The ways are those of sampled episodes.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+
+from riskgrad.mdp import FiniteMDP
+from riskgrad.pages.played import Played
+from riskgrad.pages.run_figures import Drawn, Mark
+from riskgrad.pages.shared_figures import letter
+from riskgrad.pages.theme import GRID, INK, canvas, color
+from riskgrad.pages.words import number, percent
+from riskgrad.random import Purpose, Stream
+from riskgrad.types import FloatArray, IntArray
+
+UP, RIGHT, DOWN, LEFT = (-1, 0), (0, 1), (1, 0), (0, -1)
+EPISODES: Final = 400
+WAYS: Final = 3
+FREQUENT: Final = 0.02  # share of the episodes from which on a way is worth a line
+LONGEST: Final = 60  # steps of a way that is drawn
+SEEN: Final = 0.005  # visits for each episode below which a cell is left empty
+
+
+@dataclass(frozen=True)
+class Grid:
+    """How states lie on a map: state = row * columns + column.
+
+    Attributes:
+        rows: number of rows.
+        columns: number of columns.
+        moves: (down, right) of each action.
+        pits: states that hurt, besides those that end an episode.
+    """
+
+    rows: int
+    columns: int
+    moves: tuple[tuple[int, int], ...]
+    pits: frozenset[int] = frozenset()
+
+    def place(self, state: int) -> tuple[float, float]:
+        """Middle of a cell (x, y), y downwards."""
+        row, column = divmod(state, self.columns)
+        return column + 0.5, row + 0.5
+
+
+def grid_of(settings: Mapping[str, Any], mdp: FiniteMDP) -> Grid | None:
+    """The map of a model by the name it was trained under; None if it is not known to be a grid."""
+    name, states = str(settings.get("env")).split("/")[-1], mdp.n_states
+    if name == "slippery-grid":
+        return Grid(3, states // 3, (UP, RIGHT, DOWN))
+    if name.startswith("CliffWalking") and states == 48:
+        return Grid(4, 12, (UP, RIGHT, DOWN, LEFT), frozenset(range(37, 47)))
+    side = round(states**0.5)
+    if name.startswith("FrozenLake") and side * side == states:
+        return Grid(side, side, (LEFT, DOWN, RIGHT, UP))
+    return None
+
+
+def policy_map(one: Played, index: int, seed: int = 0) -> Drawn | None:
+    """Draw a run's policy on its map; None where there is no map."""
+    mdp = getattr(one.source, "mdp", None)
+    grid = grid_of(one.run.settings, mdp) if isinstance(mdp, FiniteMDP) else None
+    if not isinstance(mdp, FiniteMDP) or grid is None:
+        return None
+    table = one.run.policy.probabilities(one.run.theta, np.arange(mdp.n_states))
+    seen = visits(mdp, table)
+    ways = common_ways(mdp, table, Stream(seed, Purpose.EXAMPLE).generator())
+    page, axis = canvas(0.2 + min(4.6, 4.6 * grid.rows / grid.columns))
+    _draw_cells(axis, grid, mdp, seen, index)
+    for rank, (way, share) in enumerate(ways):
+        points = np.array([grid.place(state) for state in way]) + 0.06 * (rank - 1)
+        axis.plot(points[:, 0], points[:, 1], color=color(index), linewidth=1.0 + 3.0 * share, alpha=0.9)
+    acting = [state for state in np.flatnonzero(seen > SEEN).tolist() if state not in ends_of(mdp)]
+    _draw_arrows(axis, grid, table, acting)
+    axis.set(xlim=(0, grid.columns), ylim=(grid.rows, 0), aspect="equal", xticks=[], yticks=[])
+    axis.grid(visible=False)
+    axis.spines[:].set_visible(False)
+    told = ["no way is taken often"] if not ways else []
+    told += [f"{percent(share)} of episodes take {len(way) - 1} steps: {_directions(grid, way)}" for way, share in ways]
+    ends = ", ".join(
+        f"{percent(float(seen[state]))} end in cell {state}" for state in ends_of(mdp) if seen[state] > SEEN
+    )
+    return Drawn(
+        f"map-{index}",
+        f"{letter(index)} {one.name}",
+        page,
+        f"A map of {grid.rows} rows and {grid.columns} columns. {'; '.join(told)}. {ends}.",
+        "The stronger a cell's color, the oftener it is visited. Arrows: what the policy does there, longer where it "
+        "is surer. Lines: the ways it takes most often. S start, G goal, \N{MULTIPLICATION SIGN} pit.",
+        [Mark("visits", index, "band"), Mark("frequent ways", index, "line"), Mark("choice", -1, "line")],
+    )
+
+
+def visits(mdp: FiniteMDP, table: FloatArray) -> FloatArray:
+    """The expected number of visits of each state in an episode, its end included [S]."""
+    pair = np.repeat(np.arange(mdp.n_states * mdp.n_actions), np.diff(mdp.offsets))
+    chance = table.ravel()[pair] * mdp.probabilities
+    state = pair // mdp.n_actions
+    now, total = mdp.start.copy(), mdp.start.copy()
+    for _ in range(mdp.horizon):
+        flow = now[state] * chance
+        total += np.bincount(mdp.next_states, flow, mdp.n_states)
+        now = np.bincount(mdp.next_states, np.where(mdp.ends, 0.0, flow), mdp.n_states)
+    return total
+
+
+def common_ways(mdp: FiniteMDP, table: FloatArray, rng: np.random.Generator) -> list[tuple[tuple[int, ...], float]]:
+    """The most frequent sequences of states among sampled episodes, with their share, most frequent first."""
+    found = Counter(_walk(mdp, table, rng) for _ in range(EPISODES))
+    return [(way, count / EPISODES) for way, count in found.most_common(WAYS) if count >= FREQUENT * EPISODES]
+
+
+def ends_of(mdp: FiniteMDP) -> IntArray:
+    """The states in which an episode can end before its horizon."""
+    return np.unique(mdp.next_states[mdp.ends])
+
+
+def _walk(mdp: FiniteMDP, table: FloatArray, rng: np.random.Generator) -> tuple[int, ...]:
+    state = int(np.searchsorted(np.cumsum(mdp.start), rng.random()))
+    way = [state]
+    for _ in range(min(mdp.horizon, LONGEST)):
+        action = min(int(np.searchsorted(np.cumsum(table[state]), rng.random())), mdp.n_actions - 1)
+        row = state * mdp.n_actions + action
+        first, last = int(mdp.offsets[row]), int(mdp.offsets[row + 1])
+        if first == last:
+            break
+        drawn = first + int(np.searchsorted(np.cumsum(mdp.probabilities[first:last]), rng.random()))
+        outcome = min(drawn, last - 1)
+        state = int(mdp.next_states[outcome])
+        way.append(state)
+        if mdp.ends[outcome]:
+            break
+    return tuple(way)
+
+
+def _draw_cells(axis: Axes, grid: Grid, mdp: FiniteMDP, seen: FloatArray, index: int) -> None:
+    ends = ends_of(mdp)
+    entered = {int(state): float(np.max(mdp.rewards[mdp.ends & (mdp.next_states == state)])) for state in ends}
+    goal = max(entered.values(), default=0.0)
+    for state in range(mdp.n_states):
+        x, y = grid.place(state)
+        strength = min(1.0, float(seen[state]))
+        axis.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor="none", edgecolor=GRID, linewidth=1.0))
+        if strength > SEEN:
+            shade = Rectangle((x - 0.47, y - 0.47), 0.94, 0.94, facecolor=color(index), alpha=0.05 + 0.35 * strength)
+            axis.add_patch(shade)
+        text = "S" if mdp.start[state] > 0.0 else ""
+        if state in entered:
+            text = "G" if entered[state] == goal else "\N{MULTIPLICATION SIGN}"
+        if state in grid.pits:
+            text = "\N{MULTIPLICATION SIGN}"
+        axis.annotate(text, (x - 0.42, y - 0.4), ha="left", va="top", fontsize=10, color=INK)
+
+
+def _draw_arrows(axis: Axes, grid: Grid, table: FloatArray, states: Sequence[int]) -> None:
+    head = {"arrowstyle": "-|>,head_width=0.25,head_length=0.4", "color": INK, "linewidth": 1.0, "shrinkA": 0}
+    for state in states:
+        x, y = grid.place(state)
+        for (down, right), chance in zip(grid.moves, table[state], strict=True):
+            if chance > 0.1:
+                tip = (x + 0.4 * chance * right, y + 0.4 * chance * down)
+                axis.annotate("", tip, (x, y), arrowprops=head)
+
+
+def _directions(grid: Grid, way: tuple[int, ...]) -> str:
+    """A way in words: runs of the same direction, such as "up, right 3 times, down"."""
+    names = {UP: "up", RIGHT: "right", DOWN: "down", LEFT: "left"}
+    steps: list[tuple[str, int]] = []
+    for before, after in pairwise(way):
+        (row, column), (down, right) = divmod(before, grid.columns), divmod(after, grid.columns)
+        step = names.get((down - row, right - column), "stay" if before == after else "thrown back")
+        if steps and steps[-1][0] == step:
+            steps[-1] = (step, steps[-1][1] + 1)
+        else:
+            steps.append((step, 1))
+    return ", ".join(step if count == 1 else f"{step} {number(count)} times" for step, count in steps)

@@ -1,0 +1,244 @@
+"""The report: one page that says what was trained, what it bought, and how sure that is.
+
+The page is one file. It holds its style, its figures as SVG and nothing that a browser would fetch or run: its content
+security policy forbids both. Whatever comes from a user or a file is escaped by the template.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment as Templates
+from jinja2 import PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from riskgrad.evaluation import Table, table_of_returns
+from riskgrad.evaluation.bootstrap import RESAMPLES
+from riskgrad.pages import shared_figures as shared
+from riskgrad.pages.compare import compare_played
+from riskgrad.pages.floor_map import floor_map
+from riskgrad.pages.grid_map import policy_map
+from riskgrad.pages.learning import learning
+from riskgrad.pages.played import EPISODES, Played, measures_of, play
+from riskgrad.pages.repeat import Recipe, recipe
+from riskgrad.pages.run_figures import Drawn, Mark, common_span, distribution, weights
+from riskgrad.pages.story import told
+from riskgrad.pages.theme import RUNS, inline
+from riskgrad.pages.words import certainty, interval, meaning, number, percent
+from riskgrad.risk import CVaR, RiskMeasure, parse
+from riskgrad.run import Run
+from riskgrad.run.versions import versions
+from riskgrad.sources.resolve import Environment
+
+TABLE_RISKS = ("cvar:0.1",)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure as the template shows it; see `Drawn`."""
+
+    key: str
+    title: str
+    svg: Markup
+    alternative: str
+    caption: str
+    legend: Sequence[Mark]
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """What the template says about one run.
+
+    Attributes:
+        letter: by which figures call it.
+        index: of its color.
+        played: the run.
+        about: what it was trained on, in words.
+        tiles: its most telling numbers: name, value.
+        pictures: its figures.
+        rows: of the table: row, exact value.
+        settings: name and value.
+        recipe: how to repeat it.
+        versions: of Python and packages when it was trained, in words.
+        reweighted: whether its batches were reweighted.
+        guards: what its guards did.
+    """
+
+    letter: str
+    index: int
+    played: Played
+    about: str
+    tiles: Sequence[tuple[str, str]]
+    pictures: Sequence[Picture]
+    rows: Sequence[tuple[Any, float | None]]
+    settings: Sequence[tuple[str, str]]
+    recipe: Recipe | None
+    versions: str
+    reweighted: bool
+    guards: Sequence[str]
+
+
+def write_report(
+    runs: Mapping[str, Run],
+    path: str | Path,
+    env: Environment | None = None,
+    *,
+    episodes: int = EPISODES,
+    confidence: float = 0.95,
+    seed: int = 0,
+    title: str = "",
+) -> Path:
+    """Write the report of one run or several.
+
+    Args:
+        runs: by name, of one environment. A risk-neutral one among them is what the others are compared with.
+        path: the file to write.
+        env: where to play; None takes what the runs were trained on.
+        episodes: fresh episodes for each run.
+        confidence: of every interval, in (0, 1).
+        seed: of the fresh episodes and of resampling.
+        title: of the page; by default the environment's name.
+    """
+    played = play(runs, env, episodes, seed=seed)
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(page_of(played, title=title, confidence=confidence, seed=seed), encoding="utf-8")
+    return target
+
+
+def page_of(played: Sequence[Played], *, title: str = "", confidence: float = 0.95, seed: int = 0) -> str:
+    """Give the page of runs that have been played; a risk-neutral one comes first, to be compared with."""
+    played = sorted(played, key=lambda one: one.risk.attitude != "neutral")
+    measures = measures_of(played, TABLE_RISKS)
+    tables = [table_of_returns(one.values, measures, one.source.return_range, confidence, seed=seed) for one in played]
+    comparison = compare_played(played, measures, confidence, seed=seed) if len(played) > 1 else None
+    chapters = [
+        _chapter(one, index, played, table, measures)
+        for index, (one, table) in enumerate(zip(played, tables, strict=True))
+    ]
+    settings = played[0].run.settings
+    env = str(settings.get("env") or settings.get("env_text") or "an environment")
+    return _template().render(
+        title=title or env,
+        env=env,
+        chapters=chapters,
+        summary=told(played, tables, comparison),
+        maps=_maps(played, seed),
+        shared=_shared(played, tables),
+        comparison=comparison,
+        letters={one.name: shared.letter(index) for index, one in enumerate(played)},
+        places={one.name: index for index, one in enumerate(played)},
+        episodes=len(played[0].values),
+        confidence=confidence,
+        seed=seed,
+        versions=_named(versions()),
+        colors=len(RUNS),
+        resamples=RESAMPLES,
+        notes=_footnotes(tables),
+    )
+
+
+def _chapter(
+    one: Played, index: int, played: Sequence[Played], table: Table, measures: Sequence[RiskMeasure]
+) -> Chapter:
+    alpha = one.tail
+    drawn = [
+        learning(one, index),
+        distribution(one, index, common_span(played)),
+        weights(one, index),
+    ]
+    tail = float(CVaR(alpha).estimate(one.values))
+    tiles = [
+        ("mean return", number(table["mean"].value)),
+        (f"mean of the worst {percent(alpha)}", number(tail)),
+        ("worst episode", number(float(one.values.min()))),
+        ("episodes to train", number(one.run.episodes_used)),
+    ]
+    settings = [(name, _setting(value)) for name, value in one.run.settings.items() if value is not None]
+    return Chapter(
+        shared.letter(index),
+        index % len(RUNS),
+        one,
+        meaning(one.risk),
+        tiles,
+        [_picture(figure) for figure in drawn if figure is not None],
+        [
+            (row, None if one.law is None else measure.value(one.law))
+            for row, measure in zip(table, measures, strict=True)
+        ],
+        settings,
+        recipe(one.run, one.name),
+        _named(one.run.versions),
+        drawn[-1] is not None,
+        _guards(one.run),
+    )
+
+
+def _maps(played: Sequence[Played], seed: int) -> list[Picture]:
+    """Where each run goes, for environments that say what stands where and for grid worlds."""
+    drawn = [floor_map(one, index, seed) or policy_map(one, index, seed) for index, one in enumerate(played)]
+    return [_picture(figure) for figure in drawn if figure is not None]
+
+
+def _shared(played: Sequence[Played], tables: Sequence[Table]) -> list[Picture]:
+    """The figures of all runs together; some make sense for several runs alone."""
+    drawn: list[Drawn | None] = []
+    if len(played) > 1:
+        drawn += [shared.tails(played), shared.trade(played, tables, trade_measure(played)), shared.laws(played)]
+    else:
+        drawn += [shared.tails(played), shared.laws(played)]
+    drawn.append(shared.quantile_weights(played))
+    return [_picture(figure) for figure in drawn if figure is not None]
+
+
+def trade_measure(played: Sequence[Played]) -> RiskMeasure:
+    """The measure to lay against the mean: that of the first run that is not neutral."""
+    return next((one.risk for one in played if one.risk.attitude != "neutral"), parse(TABLE_RISKS[0]))
+
+
+def _picture(drawn: Drawn) -> Picture:
+    # the drawing is ours and matplotlib escapes its text; everything else goes through the template
+    svg = Markup(inline(drawn.figure, drawn.key))  # noqa: S704
+    return Picture(drawn.key, drawn.title, svg, drawn.alternative, drawn.caption, drawn.legend)
+
+
+def _named(versions: Mapping[str, str]) -> str:
+    machine = f" on {versions['platform']}" if "platform" in versions else ""
+    return ", ".join(f"{name} {number}" for name, number in versions.items() if name != "platform") + machine
+
+
+def _setting(value: object) -> str:
+    return str(value.get("text", value)) if isinstance(value, dict) else str(value)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+
+
+def _guards(run: Run) -> list[str]:
+    events: list[tuple[int, list[str]]] = [(line["iteration"], line.get("events") or []) for line in run.history]
+    return [f"iteration {iteration}: {event}" for iteration, happened in events for event in happened]
+
+
+def _footnotes(tables: Sequence[Table]) -> list[str]:
+    """Why intervals are missing or weak; each reason once."""
+    reasons = [f"No certified interval: {row.reason}." for table in tables for row in table if row.reason]
+    flags = [
+        f"{shared.letter(index)}, {row.risk}: not to be relied on, {row.flag}."
+        for index, table in enumerate(tables)
+        for row in table
+        if row.flag
+    ]
+    return list(dict.fromkeys([*reasons, *flags]))
+
+
+@lru_cache(maxsize=1)
+def _template() -> Any:
+    templates = Templates(
+        loader=PackageLoader("riskgrad.pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    filters: dict[str, Any] = {"number": number, "interval": interval, "percent": percent, "certainty": certainty}
+    templates.filters.update(filters)
+    return templates.get_template("report.html")

@@ -1,0 +1,126 @@
+"""Runs that have been played again: fresh episodes of every run from the same random numbers, and the exact law.
+
+Every run sees the keys (seed, evaluation, episode) that the others see, so that episode i of one run and episode i of
+another are a pair: luck that both share cancels in their difference. Training never uses these keys.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from riskgrad.algorithms.problem import whole
+from riskgrad.errors import InputError, TooLargeError
+from riskgrad.evaluation import played_with
+from riskgrad.exact import return_law
+from riskgrad.mdp import FiniteMDP
+from riskgrad.pages.words import tail_mass
+from riskgrad.random import Purpose, Stream
+from riskgrad.risk import Mean, RiskMeasure, parse
+from riskgrad.run import Run, load
+from riskgrad.sources.base import Source
+from riskgrad.sources.resolve import Environment, resolve_source
+from riskgrad.types import DiscreteLaw, FloatArray
+
+# the settings that say what a run was trained on
+WHERE: Final = ("env", "horizon", "discount", "env_options", "env_options_text")
+
+EPISODES = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class Played:
+    """A run with what its policy does on fresh episodes.
+
+    Attributes:
+        name: what the reader calls it.
+        run: the run.
+        risk: the measure it was trained on.
+        source: where the episodes come from.
+        values: returns of the fresh episodes [m].
+        law: the exact law of the return, for finite models that are not too large.
+        tail: the mass of the bad tail that is told of it, see `tail_mass`; that of the others for a neutral run.
+    """
+
+    name: str
+    run: Run
+    risk: RiskMeasure
+    source: Source
+    values: FloatArray
+    law: DiscreteLaw | None
+    tail: float = 0.1
+
+
+def loaded(paths: Sequence[str | Path]) -> dict[str, Run]:
+    """Read runs and name each by the end of its path, with as much of the path as tells them apart."""
+    places = [Path(path) for path in paths]
+    for depth in range(1, 1 + max((len(place.parts) for place in places), default=1)):
+        names = ["/".join(place.parts[-depth:]) for place in places]
+        if len(set(names)) == len(names):
+            return {name: load(place) for name, place in zip(names, places, strict=True)}
+    raise InputError("runs", "be different runs", ", ".join(str(place) for place in places))
+
+
+def play(
+    runs: Mapping[str, Run], env: Environment | None = None, episodes: int = EPISODES, *, seed: int = 0
+) -> list[Played]:
+    """Play every run's policy on the same fresh episodes.
+
+    Args:
+        runs: by name; of one environment.
+        env: where to play; None takes what the runs were trained on.
+        episodes: m.
+        seed: of the episodes.
+    """
+    if not runs:
+        raise InputError("runs", "be at least one run", 0)
+    source = _source(runs, env)
+    stream = Stream(seed, Purpose.EVALUATION)
+    count = whole("episodes", episodes, 2)
+    risks = {name: run.risk for name, run in runs.items()}
+    tails = {name: tail_mass(risk) for name, risk in risks.items()}
+    told = next((tails[name] for name, risk in risks.items() if risk.attitude != "neutral"), None)
+    return [
+        Played(
+            name,
+            run,
+            risks[name],
+            source,
+            source.returns(run.policy, run.theta[np.newaxis], count, stream).values[0],
+            _law(run, source),
+            told if told is not None and risks[name].attitude == "neutral" else tails[name],
+        )
+        for name, run in runs.items()
+    ]
+
+
+def measures_of(played: Sequence[Played], more: Sequence[str] = ()) -> list[RiskMeasure]:
+    """The mean, what each run was trained on, and more; each once, in that order."""
+    found = {str(measure): measure for measure in [Mean(), *(one.risk for one in played), *map(parse, more)]}
+    return list(found.values())
+
+
+def _source(runs: Mapping[str, Run], env: Environment | None) -> Source:
+    first = next(iter(runs.values()))
+    if env is not None:
+        return resolve_source(env, **played_with(first, env))
+    where = played_with(first, name := str(first.settings.get("env")))
+    for label, run in runs.items():
+        if run.settings.get("env") is None:
+            raise InputError("env", f"be given, since the run {label} does not say what it was trained on", None)
+        if any(run.settings.get(key) != first.settings.get(key) for key in WHERE):
+            words = f"{label} was trained on {run.settings['env']}, not on {name} as the first run was"
+            raise InputError("runs", "be of one environment", words, "name one for all of them with --env")
+    return resolve_source(name, **where)
+
+
+def _law(run: Run, source: Source) -> DiscreteLaw | None:
+    mdp = getattr(source, "mdp", None)
+    if not isinstance(mdp, FiniteMDP):
+        return None
+    try:
+        return return_law(mdp, run.policy.probabilities(run.theta, np.arange(mdp.n_states)))
+    except TooLargeError:
+        return None

@@ -1,0 +1,151 @@
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# matplotlib is only partly typed
+"""The figures that lay runs side by side: bad days, laws, mean against risk, what each measure weighs."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.ticker import NullFormatter
+
+from riskgrad.distortion import Identity
+from riskgrad.evaluation import Table
+from riskgrad.pages.played import Played
+from riskgrad.pages.run_figures import Drawn, Mark
+from riskgrad.pages.theme import DASHES, INK, MUTED, canvas, color, ticks
+from riskgrad.pages.words import meaning, number, percent
+from riskgrad.risk import CVaR, DistortionMeasure, Mean, RiskMeasure
+
+POINTS = 200
+LEAST_TAIL = 20  # episodes: fewer say little about a tail
+KINDS = ("line", "dash", "dot", "mixed", "long", "short")
+
+
+def tails(played: Sequence[Played]) -> Drawn:
+    """Draw the mean of the worst part of the episodes against how large a part it is."""
+    page, axis = canvas()
+    size = len(played[0].values)
+    least = min(0.5, max(0.01, LEAST_TAIL / size))
+    parts = np.geomspace(least, 1.0, 60)
+    words: list[str] = []
+    for index, one in enumerate(played):
+        ordered = np.sort(one.values)
+        sums = np.concatenate([[0.0], np.cumsum(ordered)])
+        counts = parts * size
+        whole = np.minimum(counts.astype(int), size - 1)
+        means = (sums[whole] + (counts - whole) * ordered[whole]) / counts
+        axis.plot(parts, means, color=color(index), linewidth=2.0, linestyle=DASHES[index % len(DASHES)])
+        tenth = float(CVaR(max(0.1, least)).estimate(one.values))
+        words.append(f"{letter(index)}: {number(tenth)} over the worst tenth, {number(float(ordered.mean()))} over all")
+    axis.set_xscale("log")
+    axis.set_xticks([part for part in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0) if part >= least])
+    axis.xaxis.set_major_formatter(ticks(percent))
+    axis.xaxis.set_minor_formatter(NullFormatter())
+    axis.set(xlabel="the worst part of the episodes", ylabel="their mean return")
+    return Drawn(
+        "tails",
+        "How bad are the bad episodes?",
+        page,
+        f"Mean return of the worst part of the episodes. {'; '.join(words)}.",
+        "At the right end all episodes count: the mean. Further left only the worst ones do: CVaR at that level. Where "
+        "lines cross, who fears bad episodes and who does not should choose differently.",
+        _legend(played),
+    )
+
+
+def laws(played: Sequence[Played]) -> Drawn:
+    """Draw the distribution function of the returns of every run."""
+    page, axis = canvas()
+    words: list[str] = []
+    for index, one in enumerate(played):
+        ordered = np.sort(one.values)
+        kept = np.unique(np.linspace(0, len(ordered) - 1, POINTS).astype(int))
+        line = DASHES[index % len(DASHES)]
+        axis.step(
+            ordered[kept], (kept + 1) / len(ordered), where="post", color=color(index), linewidth=1.8, linestyle=line
+        )
+        low, middle, high = np.quantile(ordered, [0.05, 0.5, 0.95]).tolist()
+        words.append(f"{letter(index)}: 5% at or below {number(low)}, half {number(middle)}, 95% {number(high)}")
+    axis.set(xlabel="return", ylabel="share of episodes at or below", ylim=(0.0, 1.02))
+    axis.yaxis.set_major_formatter(ticks(percent))
+    return Drawn(
+        "laws",
+        "All episodes",
+        page,
+        f"Cumulative share of episodes by return. {'; '.join(words)}.",
+        "A line further to the right is better. One that starts to rise far to the left has bad episodes.",
+        _legend(played),
+    )
+
+
+def trade(played: Sequence[Played], tables: Sequence[Table], measure: RiskMeasure) -> Drawn:
+    """Draw the mean against the risk of every run, with bootstrap intervals."""
+    page, axis = canvas()
+    words: list[str] = []
+    for index, table in enumerate(tables):
+        risk, mean = table[str(measure)], table["mean"]
+        error = [[[row.value - row.bootstrap[0]], [row.bootstrap[1] - row.value]] for row in (risk, mean)]
+        axis.errorbar(
+            risk.value, mean.value, xerr=np.abs(error[0]), yerr=np.abs(error[1]), color=color(index), marker="o"
+        )
+        # runs that do the same lie on each other: their letters go to different corners
+        corner = ((7, 7), (-7, 7), (7, -7), (-7, -7))[index % 4]
+        axis.annotate(
+            letter(index),
+            (risk.value, mean.value),
+            xytext=corner,
+            textcoords="offset points",
+            ha="center",
+            va="center",
+            fontsize=11,
+            color=INK,
+        )
+        words.append(f"{letter(index)}: mean {number(mean.value)}, {measure} {number(risk.value)}")
+    axis.margins(0.15)
+    axis.set(xlabel="risk (right is safer)", ylabel="mean (up is better)")
+    return Drawn(
+        "trade",
+        "Mean against risk",
+        page,
+        f"Mean and {measure} of each run. {'; '.join(words)}.",
+        f"Across: {measure}, {meaning(measure)}. The crosses are bootstrap intervals. A run that has another above it "
+        "and to its right is beaten by it on both counts.",
+        [Mark(f"{letter(index)} {one.name}", index, "bar") for index, one in enumerate(played)],
+    )
+
+
+def quantile_weights(played: Sequence[Played]) -> Drawn | None:
+    """Draw the weight that each run's measure puts on every quantile of the return; None if none is a distortion."""
+    page, axis = canvas()
+    axis.axhline(1.0, color=MUTED, linestyle="--", linewidth=1.0)
+    levels = np.linspace(0.0, 1.0, 401)
+    seen: dict[str, int] = {}
+    for index, one in enumerate(played):
+        g = one.risk.function if isinstance(one.risk, DistortionMeasure) else Identity()
+        if not isinstance(one.risk, DistortionMeasure | Mean) or str(one.risk) in seen:
+            continue
+        seen[str(one.risk)] = index
+        drawn = g.derivative(1.0 - levels)
+        axis.plot(levels, drawn, color=color(index), linewidth=2.0, linestyle=DASHES[index % len(DASHES)])
+    if not seen or all(played[index].risk.attitude == "neutral" for index in seen.values()):
+        return None
+    axis.set(xlabel="episodes, from the worst to the best", ylabel="weight (mean: 1)", xlim=(0.0, 1.0))
+    axis.set_ylim(bottom=0.0)
+    axis.xaxis.set_major_formatter(ticks(percent))
+    words = [f"{text} is {meaning(played[index].risk)}" for text, index in seen.items()]
+    return Drawn(
+        "quantile-weights",
+        "What each measure looks at",
+        page,
+        f"Weight of each quantile of the return. {'; '.join(words)}.",
+        "The mean weighs all episodes alike. A risk-averse measure weighs the bad ones, at the left, more.",
+        [Mark(text, index, KINDS[index % len(KINDS)]) for text, index in seen.items()],
+    )
+
+
+def letter(index: int) -> str:
+    """The letter by which figures call a run: A, B, ..."""
+    return chr(ord("A") + index) if index < 26 else str(index + 1)
+
+
+def _legend(played: Sequence[Played]) -> list[Mark]:
+    return [Mark(f"{letter(index)} {one.name}", index, KINDS[index % len(KINDS)]) for index, one in enumerate(played)]

@@ -1,0 +1,209 @@
+"""Running normalization of observations: the statistics, how they add up, and the policy that uses them.
+
+    o' = clip((o - mean) / std, -limit, limit)       k coordinates of an observation   m episodes
+
+Statistics are frozen data: a count, a mean and a sum of squares about it. Each episode gives sums of its own about the
+mean that was in force, and those are added in the order of the episodes, so that threads and processes cannot change a
+digit. The arrays go into a checkpoint as they are.
+
+Within an iteration all policies see the same statistics, so that their returns are comparable; new ones come in with
+the next iteration. A policy that was trained with them is used with them: `Normalized(policy, statistics)`. How they
+move along a run is decided in `riskgrad.algorithms.observing`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from riskgrad.errors import InputError
+from riskgrad.policy.base import Policy
+from riskgrad.types import FloatArray, IntArray
+
+LIMIT: Final = 10.0
+SMALLEST_STD: Final = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class ObservationStatistics:
+    """The mean and variance of the observations seen so far.
+
+    Attributes:
+        count: how many were seen.
+        mean: their mean [k].
+        squares: the sum of their squared distances from it [k].
+    """
+
+    count: float
+    mean: FloatArray
+    squares: FloatArray
+
+    @classmethod
+    def none(cls, size: int) -> "ObservationStatistics":
+        """Nothing seen yet: mean 0 and spread 1."""
+        return cls(0.0, np.zeros(size), np.zeros(size))
+
+    @classmethod
+    def of(cls, observations: ArrayLike) -> "ObservationStatistics":
+        """The statistics of a batch of observations [B, k]."""
+        batch = np.asarray(observations, dtype=np.float64)
+        if batch.ndim != 2:
+            raise InputError("observations", "have shape [B, k]", f"shape {batch.shape}")
+        if not len(batch):
+            return cls.none(batch.shape[1])
+        mean = np.mean(batch, axis=0)
+        return cls(float(len(batch)), mean, np.sum((batch - mean) ** 2, axis=0))
+
+    @classmethod
+    def of_visits(cls, observations: ArrayLike, counts: ArrayLike) -> "ObservationStatistics":
+        """The statistics of visits [V, k] that were made so many times each [V]."""
+        batch, times = np.asarray(observations), np.asarray(counts, dtype=np.float64)
+        if batch.ndim != 2 or times.shape != batch.shape[:1]:
+            raise InputError("observations", "be vectors [V, k] for statistics", f"shape {batch.shape}")
+        if np.all(times == 1.0):
+            return cls.of(batch)
+        total = float(np.sum(times))
+        mean = np.sum(times[:, None] * batch, axis=0) / total
+        return cls(total, mean, np.sum(times[:, None] * (batch - mean) ** 2, axis=0))
+
+    @property
+    def std(self) -> FloatArray:
+        """The spread of each coordinate [k]; 1 where none was seen."""
+        if self.count < 2:
+            return np.ones(len(self.mean))
+        found = np.sqrt(self.squares / self.count)
+        return np.where(found > SMALLEST_STD, found, 1.0)
+
+    def merged(self, other: "ObservationStatistics") -> "ObservationStatistics":
+        """Both together (Chan, Golub and LeVeque's formula, which loses no digits to a large mean)."""
+        count = self.count + other.count
+        if count == 0.0:
+            return self
+        gap = other.mean - self.mean
+        mean = self.mean + gap * (other.count / count)
+        squares = self.squares + other.squares + gap * gap * (self.count * other.count / count)
+        return ObservationStatistics(count, mean, squares)
+
+    def updated(self, lengths: ArrayLike, sums: ArrayLike) -> "ObservationStatistics":
+        """Add what episodes saw.
+
+        Args:
+            lengths: observations of each episode, of any shape [...].
+            sums: sums of (o - mean) and of its square, for each episode [..., 2, k].
+
+        Returns:
+            the statistics with those observations.
+        """
+        counts = np.asarray(lengths, dtype=np.float64).ravel()
+        parts = np.asarray(sums, dtype=np.float64).reshape(len(counts), 2, len(self.mean))
+        count = float(np.sum(counts))
+        if count == 0.0:
+            return self
+        first, second = np.sum(parts, axis=0)
+        squares = np.maximum(second - first * first / count, 0.0)
+        return self.merged(ObservationStatistics(count, self.mean + first / count, squares))
+
+    def arrays(self) -> dict[str, FloatArray]:
+        """What a checkpoint holds."""
+        return {"count": np.array([self.count]), "mean": self.mean, "squares": self.squares}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> "ObservationStatistics":
+        """Read what `arrays` gave."""
+        count, mean, squares = (np.asarray(arrays[name], dtype=np.float64) for name in ("count", "mean", "squares"))
+        if count.size != 1 or mean.ndim != 1 or mean.shape != squares.shape:
+            raise InputError("arrays", "hold a count, a mean [k] and squares [k]", sorted(arrays))
+        return cls(float(count.ravel()[0]), mean, squares)
+
+
+@final
+class Normalized(Policy):
+    """A policy that sees normalized observations.
+
+    Args:
+        policy: what acts; its observations are vectors.
+        statistics: by which observations are normalized; fixed for the life of this object.
+        limit: largest absolute value that the policy sees.
+    """
+
+    def __init__(self, policy: Policy, statistics: ObservationStatistics, limit: float = LIMIT) -> None:
+        self.policy, self.statistics, self.limit = policy, statistics, float(limit)
+        self._mean, self._scale = statistics.mean, 1.0 / statistics.std
+
+    @property
+    def dim(self) -> int:
+        """Number of parameters d, those of the policy."""
+        return self.policy.dim
+
+    @property
+    def layered(self) -> bool:
+        """Whether the policy is; see `Policy.layered`."""
+        return self.policy.layered
+
+    @property
+    def noise_size(self) -> int:
+        """As many uniform numbers as the policy takes."""
+        return self.policy.noise_size
+
+    def by(self, statistics: ObservationStatistics) -> "Normalized":
+        """Give the same policy by other statistics."""
+        return Normalized(self.policy, statistics, self.limit)
+
+    def normalize(self, observations: ArrayLike) -> FloatArray:
+        """Give the observations as the policy sees them, vectors [..., k]."""
+        given = np.asarray(observations, dtype=np.float64)
+        if given.ndim < 1 or given.shape[-1] != len(self._mean):
+            raise InputError("observations", f"be vectors of {len(self._mean)} numbers", f"shape {given.shape}")
+        return np.clip((given - self._mean) * self._scale, -self.limit, self.limit)
+
+    def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
+        """Give pi_theta(a | o); see `Policy.probabilities`."""
+        return self.policy.probabilities(theta, self.normalize(observations))
+
+    def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
+        """Give log pi_theta(a | o); see `Policy.log_prob`."""
+        return self.policy.log_prob(theta, self.normalize(observations), actions)
+
+    def score_sum(
+        self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
+    ) -> FloatArray:
+        """Give a sum of scores; see `Policy.score_sum`."""
+        return self.policy.score_sum(theta, self.normalize(observations), actions, coefficients)
+
+    def entropy_sum(self, theta: ArrayLike, observations: ArrayLike, coefficients: ArrayLike) -> FloatArray:
+        """Give a sum of gradients of entropies; see `Policy.entropy_sum`."""
+        return self.policy.entropy_sum(theta, self.normalize(observations), coefficients)
+
+    def act(
+        self, thetas: FloatArray, rows: IntArray, observations: NDArray[Any], uniforms: FloatArray | None
+    ) -> NDArray[Any]:
+        """Choose actions; see `Policy.act`."""
+        return self.policy.act(thetas, rows, self.normalize(observations), uniforms)
+
+    def executed(self, actions: NDArray[Any]) -> NDArray[Any]:
+        """Give what the environment is to do, as the policy does."""
+        return self.policy.executed(actions)
+
+    def initial_theta(self, generator: np.random.Generator) -> FloatArray:
+        """Give the start of the policy."""
+        return self.policy.initial_theta(generator)
+
+    def arrays(self) -> dict[str, FloatArray]:
+        """What a checkpoint holds besides the policy: the statistics and the limit."""
+        return {**self.statistics.arrays(), "limit": np.array([self.limit])}
+
+    @classmethod
+    def from_arrays(cls, policy: Policy, arrays: Mapping[str, ArrayLike]) -> "Normalized":
+        """Give a policy, or the one inside it, the normalization that `arrays` told."""
+        limit = float(np.ravel(np.asarray(arrays["limit"], dtype=np.float64))[0])
+        return cls(bare(policy), ObservationStatistics.from_arrays(arrays), limit)
+
+    def __repr__(self) -> str:
+        return f"Normalized({self.policy!r}, {self.statistics.count:g} observations)"
+
+
+def bare(policy: Policy) -> Policy:
+    """Give the policy that acts on observations as they are, or as they are normalized."""
+    return policy.policy if isinstance(policy, Normalized) else policy

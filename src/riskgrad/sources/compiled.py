@@ -1,0 +1,213 @@
+"""Episodes of a compiled environment: policy and environment run in one loop of machine code.
+
+    P policies at once   m episodes each   d parameters   A actions   V visits
+
+What is decided here, and why:
+
+- The policies are those whose action the loop can compute: a linear softmax, a softmax over a network, their modes
+  (`Greedy`), and deterministic networks, on normalized observations as well, where these have no limit. Others are
+  played, more slowly, on the environment's Gymnasium twin: give `resolve_source` an environment rather than its id.
+- Work is cut into blocks of episodes, which threads take as they become free. An episode depends on its own key only:
+  any number of threads gives the same bits.
+- `record` plays the episodes that `returns` plays for pair 0 of the same stream, twice: once to know how long they
+  are, once to write what they met where it belongs, so that no observation is ever moved.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from riskgrad.envs.base import CompiledEnv
+from riskgrad.errors import InputError
+from riskgrad.kernels.compile import cores, in_blocks, plain
+from riskgrad.kernels.lane_loop import NO_TRACE, Job, Trace
+from riskgrad.mdp.checks import checked_discount
+from riskgrad.policy import (
+    MLP,
+    Deterministic,
+    Greedy,
+    LinearSoftmax,
+    Normalized,
+    ObservationStatistics,
+    Policy,
+)
+from riskgrad.policy.base import checked_theta, checked_thetas
+from riskgrad.random import Stream
+from riskgrad.sources.base import checked_episodes, checked_pairs
+from riskgrad.sources.folded import folded
+from riskgrad.types import Episodes, FloatArray, IntArray, Returns
+
+RUNNABLE = "a LinearSoftmax, an MLP or a Deterministic policy with one discrete action, Greedy or normalized"
+
+
+class Layers(NamedTuple):
+    """A policy as the loop runs it: a network from features to one number per action, and how the action is taken."""
+
+    widths: tuple[int, ...]
+    bias: bool
+    relu: bool
+    greedy: bool
+
+
+def layers_of(policy: Policy) -> Layers | None:
+    """Give the layers of a policy that can run compiled; None for another."""
+    if isinstance(policy, Greedy):
+        inner = layers_of(policy.policy)
+        return None if inner is None else inner._replace(greedy=True)
+    if isinstance(policy, Normalized):
+        inner = layers_of(policy.policy)
+        return None if inner is None else inner._replace(bias=True)
+    if isinstance(policy, LinearSoftmax):
+        return Layers((policy.n_features, policy.n_actions), bias=False, relu=False, greedy=False)
+    discrete = isinstance(policy, MLP) and isinstance(policy.n_actions, int)
+    certain = isinstance(policy, Deterministic) and policy.bounds is None
+    if not isinstance(policy, MLP | Deterministic) or not (discrete or certain):
+        return None
+    widths = tuple(int(size) for size in policy.network.sizes)
+    return Layers(widths, bias=True, relu=policy.network.activation == "relu", greedy=certain)
+
+
+class CompiledSource:
+    """Plays policies on a compiled environment.
+
+    Args:
+        env: the environment.
+        horizon: steps after which an episode is cut, instead of the environment's own limit.
+        discount: in (0, 1].
+        threads: how many threads to use; by default one for each core that this process may use.
+    """
+
+    def __init__(
+        self, env: CompiledEnv, horizon: int | None = None, discount: float = 1.0, threads: int | None = None
+    ) -> None:
+        if not isinstance(env, CompiledEnv):
+            raise InputError("env", "be a CompiledEnv", env)
+        for name, value in (("horizon", horizon), ("threads", threads)):
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+                raise InputError(name, "be an integer of at least 1", value)
+        self.env = env
+        self.horizon = horizon or env.horizon
+        self.discount = checked_discount(discount)
+        self.threads = threads or cores()
+
+    @property
+    def return_range(self) -> tuple[float, float] | None:
+        """The smallest and the largest return that an episode of 1 to `horizon` steps can have, where known."""
+        if self.env.reward_range is None:
+            return None
+        longest = float(np.sum(self.discount ** np.arange(self.horizon)))
+        low, high = self.env.reward_range
+        return min(low, low * longest), max(high, high * longest)
+
+    @property
+    def observation_size(self) -> int:
+        """Length of an observation."""
+        return self.env.n_features
+
+    def returns(
+        self, policy: Policy, thetas: ArrayLike, episodes: int, stream: Stream, pairs: ArrayLike | None = None
+    ) -> Returns:
+        """Play m episodes of each of P policies; see `Source.returns`."""
+        rows, flat = checked_thetas(thetas, policy.dim)
+        if flat:
+            raise InputError("thetas", f"have shape (P, {policy.dim})", f"shape ({policy.dim},)", "use thetas[None]")
+        job = self._job(policy, rows, checked_episodes(episodes), stream, checked_pairs(pairs, len(rows)))
+        self._play(job, None)
+        shape = (len(rows), job.episodes)
+        return Returns(values=job.values.reshape(shape), lengths=job.lengths.reshape(shape))
+
+    def returns_and_statistics(
+        self,
+        policy: Policy,
+        thetas: ArrayLike,
+        episodes: int,
+        stream: Stream,
+        pairs: ArrayLike | None,
+        statistics: ObservationStatistics,
+    ) -> tuple[Returns, ObservationStatistics]:
+        """Play as `returns` does, and add what was observed to the statistics, policy after policy.
+
+        Args:
+            policy: what acts; `Normalized(policy, statistics, np.inf)` to act by them.
+            thetas: parameters [P, d].
+            episodes: m.
+            stream: where the random numbers come from.
+            pairs: which random numbers each row uses [P].
+            statistics: of the observations before.
+
+        Returns:
+            the returns, and the statistics with all observations that a policy acted on.
+        """
+        rows, _ = checked_thetas(thetas, policy.dim)
+        m, keyed = checked_episodes(episodes), checked_pairs(pairs, len(rows))
+        values, lengths = np.empty((len(rows), m)), np.empty((len(rows), m), dtype=np.int64)
+        for row in range(len(rows)):
+            one = slice(row, row + 1)
+            job, trace = self._traced(policy, rows[one], m, stream, keyed[one])
+            values[row], lengths[row] = job.values, job.lengths
+            statistics = statistics.merged(ObservationStatistics.of(trace.observations))
+        return Returns(values, lengths), statistics
+
+    def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
+        """Play m episodes of one policy and keep what they visited, a visit for each step; see `Source.record`."""
+        vector, pairs = checked_theta(theta, policy.dim), np.zeros(1, dtype=np.int64)
+        job, trace = self._traced(policy, vector[None], checked_episodes(episodes), stream, pairs)
+        return Episodes(
+            values=job.values,
+            lengths=job.lengths,
+            offsets=trace.offsets,
+            observations=trace.observations,
+            actions=trace.actions,
+            counts=np.ones(len(trace.actions), dtype=np.int64),
+            log_behavior=policy.log_prob(vector, trace.observations, trace.actions),
+        )
+
+    def _traced(
+        self, policy: Policy, thetas: FloatArray, episodes: int, stream: Stream, pairs: IntArray
+    ) -> tuple[Job, Trace]:
+        """Play m episodes of one policy, thetas [1, d], and keep what they visited."""
+        job = self._job(policy, thetas, episodes, stream, pairs)
+        self._play(job, None)
+        offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(job.lengths)])
+        visits = int(offsets[-1])
+        trace = Trace(offsets, np.zeros((visits, self.env.n_features)), np.empty(visits, dtype=np.int64))
+        self._play(job, trace)
+        return job, trace
+
+    def _play(self, job: Job, trace: Trace | None) -> None:
+        loop, kept = self.env.loop, NO_TRACE if trace is None else trace
+        in_blocks(lambda first, last: loop(first, last, job, kept), len(job.values), self.threads)
+
+    def _job(self, policy: Policy, thetas: FloatArray, episodes: int, stream: Stream, pairs: IntArray) -> Job:
+        layers = layers_of(policy)
+        if layers is None:
+            advice = f"pass gymnasium.make({self.env.id!r}), where there is one, to play any policy"
+            raise InputError("policy", f"be {RUNNABLE}, to run compiled", policy, advice)
+        if (layers.widths[0], layers.widths[-1]) != (self.env.n_features, self.env.n_actions):
+            rule = f"take {self.env.n_features} features and {self.env.n_actions} actions, as {self.env.id} has"
+            raise InputError("policy", rule, f"{layers.widths[0]} and {layers.widths[-1]}")
+        inner = policy.policy if isinstance(policy, Greedy) else policy
+        if isinstance(inner, Normalized):
+            if np.isfinite(inner.limit):
+                advice = f"write Normalized(policy, statistics, np.inf), or pass gymnasium.make({self.env.id!r})"
+                raise InputError("policy", "have no limit on normalized observations, to run compiled", policy, advice)
+            thetas = folded(inner, thetas, layers.widths[1])
+        return Job(
+            keys=stream.keys(pairs),
+            thetas=plain(thetas, np.float64),
+            widths=np.array(layers.widths, dtype=np.int64),
+            bias=layers.bias,
+            relu=layers.relu,
+            greedy=layers.greedy,
+            dense=self.env.dense,
+            state_size=self.env.state_size,
+            horizon=self.horizon,
+            discount=self.discount,
+            episodes=episodes,
+            values=np.empty(len(thetas) * episodes),
+            lengths=np.empty(len(thetas) * episodes, dtype=np.int64),
+        )
+
+    def __str__(self) -> str:
+        return f"compiled {self.env.id}, horizon {self.horizon}, discount {self.discount:g}"

@@ -1,0 +1,1 @@
+"""Episodes of any Gymnasium environment."""

@@ -1,0 +1,220 @@
+"""Single environments, a few side by side: each lane plays one episode, and takes the next when that is over.
+
+Every episode that is begun is counted, so that short ones are not favored. The lanes advance together, one step each
+per turn, so that the policy is asked once per turn rather than once per step. What an episode is does not depend on
+that: its environment is reset with its own seed, and its actions come from its own stream.
+
+All that is done for a single step is to call the environment and to put what it gives into lists. Observations,
+rewards and ages are then seen to for all lanes at once. An answer that cannot be used is looked for lane by lane, so
+that the message names the episode it came from.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskgrad.errors import EpisodeError
+from riskgrad.kernels.settle import settle
+from riskgrad.kernels.streams import draw
+from riskgrad.random import environment_seeds
+from riskgrad.sources.gymnasium.blocks import Block, Diary, Played
+from riskgrad.sources.gymnasium.recipe import Env
+from riskgrad.sources.gymnasium.spaces import ActionWriter, ObservationReader, number, numbers
+from riskgrad.types import FloatArray, IntArray
+
+UNSEEDED = "; its `reset` has to take `seed`, as that of gymnasium.Env does"
+OLD_STEP = "; its `step` has to give (observation, reward, terminated, truncated, info), as that of gymnasium.Env does"
+
+
+class Lanes:
+    """Plays blocks on single environments.
+
+    Args:
+        name: of the environment, in messages.
+        envs: the environments, without their time limit.
+        reader: how observations are read.
+        writer: how actions are written.
+        horizon: steps after which an episode is cut.
+        discount: in (0, 1].
+    """
+
+    def __init__(
+        self,
+        name: str,
+        envs: list[Env],
+        reader: ObservationReader,
+        writer: ActionWriter,
+        horizon: int,
+        discount: float,
+    ) -> None:
+        self.name, self.envs, self.reader, self.writer = name, envs, reader, writer
+        self.horizon, self.discount = horizon, discount
+
+    def play(self, block: Block) -> Played:
+        """Play all episodes of a block."""
+        return _Turn(self, block).play()
+
+
+class _Front(NamedTuple):
+    """What the busy lanes [b] hold, as views: the streams and the observations they are at, and whose they are."""
+
+    episodes: IntArray
+    rows: IntArray
+    streams: NDArray[np.uint64]
+    observations: NDArray[Any]
+    uniforms: FloatArray
+    totals: FloatArray
+    factors: FloatArray
+
+    def first(self, n: int) -> "_Front":
+        """Give the first n lanes."""
+        parts: list[Any] = [part[:n] for part in self]
+        return _Front(*parts)
+
+
+class _Turn:
+    """One block on its way: the state of each lane, the busy ones in front."""
+
+    def __init__(self, lanes: Lanes, block: Block) -> None:
+        self.lanes, self.block = lanes, block
+        self.busy = busy = min(len(lanes.envs), len(block.rows))
+        self.upcoming = 0
+        self.seeds: list[int] = environment_seeds(block.words).tolist()
+        self.diary = Diary(block, lanes.reader.size)
+        self.values, self.lengths = np.empty(len(block.rows)), np.empty(len(block.rows), dtype=np.int64)
+        # of each lane: its environment, the turn in which its episode began, and what is in arrays
+        self.envs = lanes.envs[:busy]
+        self.steps: list[Callable[[Any], Any]] = [env.step for env in self.envs]
+        self.begun = [0] * busy
+        self.state = _Front(
+            episodes=np.zeros(busy, dtype=np.int64),
+            rows=np.zeros(busy, dtype=np.int64),
+            streams=np.zeros(busy, dtype=np.uint64),
+            observations=lanes.reader.room(busy),
+            uniforms=np.empty((busy, block.policy.noise_size)),
+            totals=np.zeros(busy),
+            factors=np.ones(busy),
+        )
+        self.turns, self.deadline = 0, lanes.horizon
+
+    def play(self) -> Played:
+        policy, thetas, diary, write = self.block.policy, self.block.thetas, self.diary, self.lanes.writer.one_by_one
+        for lane in range(self.busy):
+            self._begin(lane)
+        while n := self.busy:
+            front = self.state.first(n)
+            flat = front.observations.reshape(-1)
+            while self.busy == n:
+                draw(front.streams, front.uniforms)
+                actions = policy.act(thetas, front.rows, front.observations, front.uniforms)
+                if diary.active:
+                    diary.note(front.episodes, front.observations, actions)
+                for lane in reversed(self._step(front, flat, write(policy.executed(actions)))):
+                    self._end(lane)
+        return diary.closed(self.values, self.lengths)
+
+    def _step(self, front: _Front, flat: NDArray[Any], actions: list[Any]) -> list[int]:
+        """Take one step in each busy lane; give the lanes whose episode is over."""
+        found: list[Any] = []
+        rewards: list[Any] = []
+        over: list[int] = []
+        try:
+            for step, action in zip(self.steps, actions, strict=True):
+                seen, reward, terminated, truncated, _ = step(action)
+                if terminated or truncated:
+                    over.append(len(found))
+                found.append(seen)
+                rewards.append(reward)
+        except Exception as error:
+            advice = _advice(error, "unpack", OLD_STEP)
+            raise self._failure(len(found), f"{type(error).__name__}: {error}{advice}") from error
+        self._settle(front, flat, found, rewards)
+        return self._with_the_old(over) if self.turns >= self.deadline else over
+
+    def _settle(self, front: _Front, flat: NDArray[Any], found: list[Any], rewards: list[Any]) -> None:
+        """Add the rewards of a turn and read its observations, both of which have to be finite."""
+        earned, lanes = numbers(rewards), self.lanes
+        if earned is None:
+            earned = np.array([self._checked(lane, number, each) for lane, each in enumerate(rewards)], dtype=float)
+        self.turns += 1
+        if not lanes.reader.together(found, flat):
+            for lane, each in enumerate(found):
+                front.observations[lane] = self._checked(lane, lanes.reader.read, each)
+        if not settle(earned, lanes.discount, front.totals, front.factors, flat):
+            for lane in range(len(found)):
+                self._check_finite(lane, earned[lane])
+
+    def _with_the_old(self, over: list[int]) -> list[int]:
+        """Add the lanes whose episode has reached the horizon; say when the next one does."""
+        horizon, turns = self.lanes.horizon, self.turns
+        old = [lane for lane in range(self.busy) if turns - self.begun[lane] >= horizon]
+        ends = sorted({*over, *old})
+        going = [self.begun[lane] for lane in range(self.busy) if lane not in ends]
+        self.deadline = min([turns, *going]) + horizon
+        return ends
+
+    def _begin(self, lane: int) -> None:
+        """Begin the next episode in a lane."""
+        episode, state = self.upcoming, self.state
+        self.upcoming += 1
+        state.episodes[lane], state.rows[lane] = episode, self.block.rows[episode]
+        state.streams[lane] = self.block.words[episode]
+        state.totals[lane], state.factors[lane], self.begun[lane] = 0.0, 1.0, self.turns
+        try:
+            found = _first(self.envs[lane].reset(seed=self.seeds[episode]))
+            state.observations[lane] = self.lanes.reader.read(found)
+        except Exception as error:
+            advice = _advice(error, "'seed'", UNSEEDED)
+            raise self._failure(lane, f"{type(error).__name__} in reset: {error}{advice}") from error
+        self._check_finite(lane, 0.0)
+
+    def _end(self, lane: int) -> None:
+        """End the episode of a lane, and begin the next one or take the lane out."""
+        state = self.state
+        episode = state.episodes[lane]
+        self.values[episode], self.lengths[episode] = state.totals[lane], self.turns - self.begun[lane]
+        if self.upcoming < len(self.block.rows):
+            self._begin(lane)
+            return
+        self.busy = last = self.busy - 1
+        for array in state:
+            array[lane] = array[last]
+        self.envs[lane], self.steps[lane], self.begun[lane] = self.envs[last], self.steps[last], self.begun[last]
+        del self.envs[last], self.steps[last], self.begun[last]
+
+    def _check_finite(self, lane: int, reward: float) -> None:
+        """Refuse what is not finite in a lane: the last reward, their sum, or the observation."""
+        for name, value in (
+            ("the reward", reward),
+            ("the sum of rewards", self.state.totals[lane]),
+            ("the observation", self.state.observations[lane]),
+        ):
+            if not np.isfinite(value).all():
+                raise self._failure(lane, f"{name} is not finite")
+
+    def _checked(self, lane: int, convert: Callable[[Any], Any], value: Any) -> Any:
+        """Convert what the environment of a lane gave."""
+        try:
+            return convert(value)
+        except Exception as error:
+            raise self._failure(lane, f"{type(error).__name__}: {error}") from error
+
+    def _failure(self, lane: int, reason: str) -> EpisodeError:
+        episode = int(self.state.episodes[lane])
+        row = self.block.first_row + int(self.state.rows[lane])
+        return EpisodeError(self.lanes.name, row, self.seeds[episode], self.turns - self.begun[lane], reason)
+
+
+def _first(answer: Any) -> Any:
+    """Give the observation of a reset; an older one gave nothing else, and might be a pair of numbers."""
+    parts = cast("tuple[Any, ...]", answer) if isinstance(answer, tuple) else ()
+    if len(parts) != 2:
+        raise TypeError("it has to give (observation, info), as that of gymnasium.Env does")
+    return parts[0]
+
+
+def _advice(error: Exception, word: str, advice: str) -> str:
+    """Give the advice for an error of how an environment is called, which has this word in its message."""
+    return advice if isinstance(error, TypeError | ValueError) and word in str(error) else ""

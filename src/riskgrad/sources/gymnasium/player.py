@@ -1,0 +1,167 @@
+"""Plays blocks of episodes on the environments of one recipe; each process that works for a source has one."""
+
+import pickle
+import time
+import warnings
+from collections import OrderedDict
+from dataclasses import dataclass
+from multiprocessing.util import Finalize
+from typing import Any, Final
+
+from gymnasium import Space
+from gymnasium.vector import VectorEnv
+
+from riskgrad.errors import InputError
+from riskgrad.making import bare, close, time_limit
+from riskgrad.sources.gymnasium.blocks import Block, Played
+from riskgrad.sources.gymnasium.lanes import Lanes
+from riskgrad.sources.gymnasium.recipe import Env, Recipe, name_of
+from riskgrad.sources.gymnasium.spaces import action_writer, batch_reader, observation_reader
+from riskgrad.sources.gymnasium.vector import VectorLanes
+
+MOST_PLAYERS: Final = 4  # kept in a worker process
+MAKING: Final = 1.0  # seconds after which no more environments are made; how many there are changes no number
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How episodes are played.
+
+    Attributes:
+        recipe: how the environment is made.
+        horizon: steps after which an episode is cut; None for the environment's own limit.
+        discount: in (0, 1].
+        native: whether the environment's own vector form is used; None where it has one.
+        lanes: single environments side by side, at most.
+    """
+
+    recipe: Recipe
+    horizon: int | None
+    discount: float
+    native: bool | None
+    lanes: int
+
+    def packed(self) -> bytes:
+        """Give the rules as bytes for other processes; refuse an environment that cannot be made there."""
+        self.recipe.check_portable()
+        return pickle.dumps(self)
+
+
+class Player:
+    """Plays blocks.
+
+    Args:
+        rules: how.
+    """
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+        first = rules.recipe.make()
+        self.name = name_of(first)
+        limit = time_limit(first) if rules.horizon is None else rules.horizon
+        if limit is None:
+            raise InputError("horizon", f"be given, since {self.name} has no time limit of its own", None)
+        self.horizon = limit
+        self.space, self.action_space = (_space(first, name) for name in ("observation_space", "action_space"))
+        self.reader, self.writer = observation_reader(self.space), action_writer(self.action_space)
+        self._envs: list[Env] = [first]
+        self._full = rules.recipe.single
+        self._vector = self._native()
+
+    @property
+    def native(self) -> bool:
+        """Whether the environment's own vector form is used."""
+        return self._vector is not None
+
+    def play(self, block: Block) -> Played:
+        """Play all episodes of a block."""
+        if self._vector is not None:
+            return self._vector.play(block)
+        self._open(min(self._rules.lanes, len(block.rows)))
+        lanes = [bare(env) for env in self._envs]
+        return Lanes(self.name, lanes, self.reader, self.writer, self.horizon, self._rules.discount).play(block)
+
+    def close(self) -> None:
+        """Close the environments that were made here; a user's own environment is left open."""
+        if self._vector is not None:
+            self._vector.close()
+        if not self._rules.recipe.single:
+            for env in self._envs:
+                env.close()
+
+    def _open(self, lanes: int) -> None:
+        begin = time.perf_counter()
+        while len(self._envs) < lanes and not self._full:
+            env = self._rules.recipe.make()
+            # a factory may hand out the same environment every time, maybe wrapped anew
+            self._full = any(env.unwrapped is other.unwrapped for other in self._envs)
+            if not self._full:
+                self._envs.append(env)
+            self._full = self._full or time.perf_counter() - begin > MAKING
+
+    def _native(self) -> VectorLanes | None:
+        rules, read = self._rules, batch_reader(self.space)
+        if rules.native is False:
+            return None
+        trial = None if read is None else self._trial()
+        if trial is None or read is None:
+            if rules.native:
+                raise InputError("native", "be None for an environment without a vector form of its own", rules.native)
+            return None
+        own: Any = trial  # vector environments are only partly typed
+        same = (own.single_observation_space, own.single_action_space) == (self.space, self.action_space)
+        trial.close()
+        if not same:
+            return None
+
+        def make(lanes: int) -> VectorEnv[Any, Any, Any]:
+            made = rules.recipe.native(lanes, self.horizon)
+            if made is None:
+                raise InputError("env", "have a vector form", self.name)
+            return made
+
+        return VectorLanes(self.name, make, read, self.reader.size, self.writer, self.horizon, rules.discount)
+
+    def _trial(self) -> VectorEnv[Any, Any, Any] | None:
+        """Make the vector form once; where that fails, and nobody insists on it, single environments are played."""
+        try:
+            return self._rules.recipe.native(1, self.horizon)
+        except Exception as error:
+            words = f"{type(error).__name__}: {error}"
+            if self._rules.native:
+                raise InputError("native", "be None where the vector form cannot be made", True, words) from error
+        text = f"the vector form of {self.name} cannot be made, single environments are played: {words}"
+        warnings.warn(text, RuntimeWarning, stacklevel=2)
+        return None
+
+
+def _is_space(found: object) -> bool:
+    return isinstance(found, Space)
+
+
+def _space(env: Env, name: str) -> Space[Any]:
+    found: Any = getattr(env, name, None)
+    if not _is_space(found):
+        raise InputError("env", f"have an `{name}`, as a gymnasium.Env does", name_of(env))
+    return found
+
+
+_PLAYERS: "OrderedDict[bytes, Player]" = OrderedDict()
+
+
+def _close_players() -> None:
+    while _PLAYERS:
+        player = _PLAYERS.popitem()[1]
+        close(player, player.name)
+
+
+def play_in_worker(task: tuple[bytes, Block]) -> Played:
+    """Play a block in a worker process, whose environments are kept for the next block."""
+    packed, block = task
+    if not _PLAYERS:
+        Finalize(None, _close_players, exitpriority=0)
+    if packed not in _PLAYERS:
+        if len(_PLAYERS) == MOST_PLAYERS:
+            _PLAYERS.popitem(last=False)[1].close()
+        _PLAYERS[packed] = Player(pickle.loads(packed))  # noqa: S301 - made by the parent process
+    return _PLAYERS[packed].play(block)

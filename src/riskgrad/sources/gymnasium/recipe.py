@@ -1,0 +1,122 @@
+"""How an environment is made, again and again: for the lanes of a loop, and in other processes.
+
+What a user calls an environment is an id, a class or factory, or an environment. Its time limit is part of what the
+return is, and we apply it ourselves: the wrappers that `gymnasium.make` puts around an environment cost more than the
+step of a small one. They are taken off from the outside until something of the user's is met, which stays.
+"""
+
+import importlib
+import pickle
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+from gymnasium.envs.registration import EnvSpec
+from gymnasium.vector import VectorEnv
+
+from riskgrad.errors import InputError
+from riskgrad.making import building, full_id
+
+Env = gymnasium.Env[Any, Any]
+Environment = str | EnvSpec | Env | Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What is needed to make an environment.
+
+    Attributes:
+        what: a specification, a class or factory, or an environment.
+        options: for the specification, class or factory.
+    """
+
+    what: Any
+    options: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, env: Environment, options: Mapping[str, Any] | None) -> "Recipe":
+        """Read what a user calls an environment; an id is looked up here, so that other processes need not know it."""
+        given = checked_options(options)
+        if isinstance(env, gymnasium.Env) and given:
+            raise InputError("env_options", "come with an id, a class or a factory, not an environment", sorted(given))
+        if isinstance(env, str):
+            try:
+                return cls(_specification(env), given)
+            except (gymnasium.error.Error, ImportError) as error:
+                rule = "be an environment that gymnasium.make can build"
+                raise InputError("env", rule, env, str(error)) from error
+        if not isinstance(env, EnvSpec | gymnasium.Env) and not callable(env):
+            raise InputError("env", "be a Gymnasium id, a class or factory, or an environment", env)
+        return cls(env, given)
+
+    @property
+    def single(self) -> bool:
+        """Whether there is one environment only, which cannot be made again."""
+        return _is_env(self.what)
+
+    def make(self, **more: Any) -> Env:
+        """Make an environment, with its wrappers; or give the one there is."""
+        what: Any = self.what
+        if self.single:
+            return what
+        options = {**self.options, **more}
+        with building(self.name):
+            is_spec = isinstance(what, EnvSpec)
+            made: Any = gymnasium.make(what, disable_env_checker=True, **options) if is_spec else what(**options)
+        if not _is_env(made):
+            raise InputError("env", "give a gymnasium.Env when it is called", type(made).__name__)
+        return made
+
+    @property
+    def name(self) -> str:
+        """The environment's name in messages."""
+        if isinstance(self.what, EnvSpec):
+            return self.what.id
+        return name_of(self.what) if self.single else str(getattr(self.what, "__name__", self.what))
+
+    def native(self, lanes: int, horizon: int) -> VectorEnv[Any, Any, Any] | None:
+        """Make the environment's own vector form with this many lanes; None where it has none."""
+        spec = self.what
+        if not isinstance(spec, EnvSpec) or spec.vector_entry_point is None or spec.additional_wrappers:
+            return None
+        options: dict[str, Any] = dict(self.options)
+        if spec.max_episode_steps is not None:
+            options["max_episode_steps"] = horizon
+        return gymnasium.make_vec(spec, num_envs=lanes, vectorization_mode="vector_entry_point", **options)
+
+    def check_portable(self) -> None:
+        """Refuse an environment that cannot be made in other processes."""
+        advice = "pass an id, or a class or function of a module"
+        if self.single:
+            raise InputError("env", "be made anew in each process", self.name, advice)
+        try:
+            pickle.dumps(self)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise InputError("env", "be found by its name in each process", self.name, advice) from error
+
+
+def checked_options(options: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Give an environment's options by name; none for None."""
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):
+        raise InputError("env_options", "be a dictionary from names to values, or None", options)
+    return dict(options)
+
+
+def name_of(env: Env) -> str:
+    """Give an environment's id, or the name of its class."""
+    return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
+
+
+def _specification(name: str) -> EnvSpec:
+    """Look up an id; one of the form "module:id" imports the module first, which is to register it."""
+    module, _, inner = name.rpartition(":")
+    if module:
+        importlib.import_module(module)
+    return gymnasium.spec(full_id(inner))
+
+
+def _is_env(made: object) -> bool:
+    return isinstance(made, gymnasium.Env)

@@ -1,0 +1,277 @@
+"""Episodes of any Gymnasium environment: a fixed quota for each policy, every number keyed, every step counted.
+
+    P policies at once   m episodes each   d parameters   k length of an observation   V visits
+
+What is decided here, and why:
+
+- A fixed quota per policy, and every episode that is begun is counted. "The first m to finish" favors short episodes:
+  on a lake with holes it takes the falls and leaves out the long walks to the goal.
+- Two ways. An environment with a vector form of its own is stepped as a whole, one lane for each episode. Others are
+  played in a loop over a few single environments (see `_lanes`), without the wrappers of `gymnasium.make`.
+- Termination and truncation both end an episode, as the horizon does, which we count ourselves.
+- An episode's environment is reset with a seed of its own, below 2^31 for the sake of older environments; its actions
+  come from another stream. Both are functions of the run's stream, the row's pair and the episode.
+- A vector form takes one seed for all of its lanes. There the starts are a function of the stream and of all pairs and
+  episodes asked for at once; rows of one pair still see the same ones, and the cut into blocks does not depend on
+  processes.
+- Blocks of whole episodes go to the backend, and answers are put where they belong by their place, so that any number
+  of processes gives the same bits.
+"""
+
+import pickle
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Protocol, Self, TypeVar, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from riskgrad.backend import Serial
+from riskgrad.errors import InputError
+from riskgrad.kernels.compile import plain
+from riskgrad.mdp.checks import checked_discount
+from riskgrad.policy import Greedy, ObservationStatistics, Policy
+from riskgrad.policy.base import checked_theta, checked_thetas
+from riskgrad.random import Stream
+from riskgrad.sources.base import checked_episodes, checked_pairs
+from riskgrad.sources.gymnasium.blocks import Block, Played
+from riskgrad.sources.gymnasium.cut import Cut, cut_for_vectors, cut_for_workers
+from riskgrad.sources.gymnasium.fit import check_fit, refuse_unportable
+from riskgrad.sources.gymnasium.player import Player, Rules
+from riskgrad.sources.gymnasium.recipe import Env, Environment, Recipe
+from riskgrad.sources.gymnasium.work import Work
+from riskgrad.types import Episodes, FloatArray, IntArray, Returns
+
+LANES: Final = 128
+LARGEST_TEMPORARY: Final = 1 << 16  # visits that a policy is asked for at once
+
+Task = TypeVar("Task")
+Answer = TypeVar("Answer")
+
+
+@runtime_checkable
+class Workers(Protocol):
+    """What a source asks of a backend; `riskgrad.backend` has three, and a cluster engine can be a fourth."""
+
+    @property
+    def workers(self) -> int:
+        """How many tasks are done at once."""
+        ...
+
+    def map(self, work: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
+        """Do the work on each task and give the answers in the order of the tasks."""
+        ...
+
+
+class GymnasiumSource:
+    """Plays policies on a Gymnasium environment.
+
+    Args:
+        env: an id, a class or factory, or an environment.
+        horizon: steps after which an episode is cut; by default the environment's time limit.
+        discount: in (0, 1].
+        env_options: options for `gymnasium.make`, the class or the factory.
+        backend: who does the work, such as `riskgrad.backend.Processes(8)`; by default this process.
+        greedy: play the likeliest action of the policy instead of a random one.
+        native: whether to use the environment's own vector form; by default where it has one.
+        lanes: single environments side by side in a process, at most; fewer where they take long to make.
+    """
+
+    def __init__(
+        self,
+        env: Environment,
+        horizon: int | None = None,
+        discount: float = 1.0,
+        *,
+        env_options: Mapping[str, Any] | None = None,
+        backend: Workers | None = None,
+        greedy: bool = False,
+        native: bool | None = None,
+        lanes: int = LANES,
+    ) -> None:
+        for name, value in (("horizon", horizon), ("lanes", lanes)):
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
+                raise InputError(name, "be an integer of at least 1", value)
+        self.discount, self.greedy = checked_discount(discount), bool(greedy)
+        if backend is not None and not isinstance(backend, Workers):
+            raise InputError("backend", "have `workers` and `map`", backend, "see riskgrad.backend")
+        self._rules = Rules(Recipe.of(env, env_options), horizon, self.discount, native, int(lanes))
+        self._player = Player(self._rules)
+        self._work = Work(self._rules, self._player)
+        self.backend: Workers = Serial() if backend is None else backend
+        if self.backend.workers > 1:
+            self._rules.recipe.check_portable()
+
+    @property
+    def name(self) -> str:
+        """The environment's id, or the name of its class."""
+        return self._player.name
+
+    @property
+    def horizon(self) -> int:
+        """Steps after which an episode is cut."""
+        return self._player.horizon
+
+    @property
+    def native(self) -> bool:
+        """Whether the environment's own vector form is used."""
+        return self._player.native
+
+    @property
+    def observation_size(self) -> int:
+        """Length of an observation, or the number of states."""
+        return self._player.reader.size
+
+    @property
+    def n_states(self) -> int | None:
+        """The number of states where observations are states, otherwise None."""
+        return self._player.reader.n_states
+
+    @property
+    def n_actions(self) -> int | tuple[int, ...] | None:
+        """The number of actions, those of each component of an action, or None where actions are numbers."""
+        writer = self._player.writer
+        return {"choice": writer.sizes[0] if writer.sizes else None, "choices": writer.sizes, "numbers": None}[
+            writer.kind
+        ]
+
+    @property
+    def action_bounds(self) -> tuple[FloatArray, FloatArray] | None:
+        """The smallest and largest action [n] where actions are numbers, otherwise None."""
+        writer = self._player.writer
+        return (writer.low, writer.high) if writer.kind == "numbers" else None
+
+    @property
+    def return_range(self) -> tuple[float, float] | None:
+        """Not known for an environment that can only be sampled."""
+        return None
+
+    def returns(
+        self, policy: Policy, thetas: ArrayLike, episodes: int, stream: Stream, pairs: ArrayLike | None = None
+    ) -> Returns:
+        """Play m episodes of each of P policies; see `Source.returns`."""
+        return self._played(policy, thetas, episodes, stream, pairs, None)[0]
+
+    def returns_and_statistics(
+        self,
+        policy: Policy,
+        thetas: ArrayLike,
+        episodes: int,
+        stream: Stream,
+        pairs: ArrayLike | None,
+        statistics: ObservationStatistics,
+    ) -> tuple[Returns, ObservationStatistics]:
+        """Play as `returns` does, and add what was observed to the statistics.
+
+        Args:
+            policy: what acts; `Normalized(policy, statistics)` to act by them.
+            thetas: parameters [P, d].
+            episodes: m.
+            stream: where the random numbers come from.
+            pairs: which random numbers each row uses [P].
+            statistics: of the observations before.
+
+        Returns:
+            the returns, and the statistics with all observations that a policy acted on.
+        """
+        if self.n_states is not None or len(statistics.mean) != self.observation_size:
+            rule = f"be of vectors of the environment's {self.observation_size} numbers"
+            raise InputError("statistics", rule, f"{len(statistics.mean)} numbers")
+        returns, sums = self._played(policy, thetas, episodes, stream, pairs, statistics.mean)
+        return returns, statistics if sums is None else statistics.updated(returns.lengths, sums)
+
+    def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
+        """Play m episodes of one policy and keep what they visited; see `Source.record`."""
+        m = checked_episodes(episodes)
+        vector = checked_theta(theta, policy.dim)
+        cut = self._cut(policy, vector[None], m, stream, np.zeros(1, dtype=np.int64), None, keep=True)
+        parts = self._map([block for block, _ in cut])
+        lengths = np.concatenate([part.lengths for part in parts])
+        observations = np.concatenate([part.observations for part in parts])
+        actions = np.concatenate([part.actions for part in parts])
+        logs = np.empty(len(actions))
+        for first in range(0, len(logs), LARGEST_TEMPORARY):
+            piece = slice(first, first + LARGEST_TEMPORARY)
+            logs[piece] = policy.log_prob(vector, observations[piece], actions[piece])
+        return Episodes(
+            values=np.concatenate([part.values for part in parts]),
+            lengths=lengths,
+            offsets=np.concatenate([[0], np.cumsum(lengths)]),
+            observations=observations,
+            actions=actions,
+            counts=np.ones(len(logs), dtype=np.int64),
+            log_behavior=logs,
+        )
+
+    def _played(
+        self,
+        policy: Policy,
+        thetas: ArrayLike,
+        episodes: int,
+        stream: Stream,
+        pairs: ArrayLike | None,
+        shift: FloatArray | None,
+    ) -> tuple[Returns, FloatArray | None]:
+        rows, flat = checked_thetas(thetas, policy.dim)
+        if flat:
+            raise InputError("thetas", f"have shape (P, {policy.dim})", f"shape ({policy.dim},)", "use thetas[None]")
+        m = checked_episodes(episodes)
+        cut = self._cut(policy, rows, m, stream, checked_pairs(pairs, len(rows)), shift, keep=False)
+        values, lengths = np.empty(len(rows) * m), np.empty(len(rows) * m, dtype=np.int64)
+        sums = None if shift is None else np.empty((len(values), 2, len(shift)))
+        parts = self._map([block for block, _ in cut])
+        for (block, places), part in zip(cut, parts, strict=True):
+            counted = slice(None) if block.counted is None else block.counted
+            values[places[counted]], lengths[places[counted]] = part.values[counted], part.lengths[counted]
+            if sums is not None and part.sums is not None:
+                sums[places[counted]] = part.sums[counted]
+        return Returns(values.reshape(-1, m), lengths.reshape(-1, m)), sums
+
+    def _cut(
+        self,
+        policy: Policy,
+        thetas: FloatArray,
+        episodes: int,
+        stream: Stream,
+        pairs: IntArray,
+        shift: FloatArray | None,
+        keep: bool,
+    ) -> Cut:
+        check_fit(policy, self._player.reader, self._player.writer)
+        acting = Greedy(policy) if self.greedy and not isinstance(policy, Greedy) else policy
+        rows = plain(thetas, np.float64)
+        if self._player.native:
+            return cut_for_vectors(acting, rows, episodes, stream, pairs, shift, keep)
+        return cut_for_workers(acting, rows, episodes, stream, pairs, self.backend.workers, shift, keep)
+
+    def _map(self, blocks: list[Block]) -> list[Played]:
+        try:
+            return self.backend.map(self._work, blocks)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            if self.backend.workers > 1:
+                refuse_unportable(blocks[0].policy, error)
+            raise
+
+    def make(self) -> Env:
+        """Make an environment like those that are played, with its wrappers; or give the one there is."""
+        return self._rules.recipe.make()
+
+    def make_rendering(self) -> Env:
+        """Make an environment that renders frames; refuse where it cannot."""
+        recipe = self._rules.recipe
+        env = recipe.make() if recipe.single else recipe.make(render_mode="rgb_array")
+        if env.render_mode != "rgb_array":
+            raise InputError("env", "render frames", self.name, "make it with render_mode='rgb_array'")
+        return env
+
+    def close(self) -> None:
+        """Close the environments that were made here."""
+        self._player.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"GymnasiumSource({self.name}, horizon {self.horizon}, discount {self.discount:g})"

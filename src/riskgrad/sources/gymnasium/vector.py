@@ -1,0 +1,133 @@
+"""An environment's own vector form: each episode is a lane, and one call steps them all.
+
+A vector environment draws the random numbers of all lanes from one generator, which takes one seed. So a lane plays one
+episode only, from the first reset, and a lane whose episode is over goes on unread until all are: what it does then
+(its own automatic reset, or a masked one that we ask for where it has none) cannot reach an episode that counts, unless
+the environment's steps are random, when it changes which random numbers the others see, not their law.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from gymnasium.vector import AutoresetMode, VectorEnv
+from numpy.typing import NDArray
+
+from riskgrad.errors import EpisodeError, RiskgradError
+from riskgrad.kernels.streams import draw
+from riskgrad.random import environment_seeds
+from riskgrad.sources.gymnasium.blocks import Block, Diary, Played
+from riskgrad.sources.gymnasium.spaces import ActionWriter
+
+
+class VectorLanes:
+    """Plays blocks on vector environments.
+
+    Args:
+        name: of the environment, in messages.
+        make: from a number of lanes to a vector environment.
+        read: how a batch of observations is read.
+        size: length of an observation.
+        writer: how actions are written.
+        horizon: steps after which an episode is cut.
+        discount: in (0, 1].
+    """
+
+    def __init__(
+        self,
+        name: str,
+        make: Callable[[int], VectorEnv[Any, Any, Any]],
+        read: Callable[[Any], NDArray[Any]],
+        size: int,
+        writer: ActionWriter,
+        horizon: int,
+        discount: float,
+    ) -> None:
+        self.name, self.read, self.size, self.writer = name, read, size, writer
+        self.horizon, self.discount = horizon, discount
+        self._make = make
+        self._envs: dict[int, VectorEnv[Any, Any, Any]] = {}
+
+    def play(self, block: Block) -> Played:
+        """Play all episodes of a block, one in each lane."""
+        env = self._env(len(block.rows))
+        seed = int(environment_seeds(block.words[:1])[0])
+        step = 0
+        try:
+            observations = self.read(env.reset(seed=seed)[0])
+            counted = np.ones(len(block.rows), dtype=np.bool_) if block.counted is None else block.counted.copy()
+            turn = _Turn(self, block, counted)
+            while len(turn.busy):
+                actions = turn.actions(observations)
+                found, rewards, terminated, truncated, _ = env.step(self.writer.write(actions))
+                observations = self.read(found)
+                over = np.asarray(terminated | truncated)
+                turn.add(np.asarray(rewards, dtype=np.float64), over)
+                step += 1
+                if env.metadata.get("autoreset_mode") == AutoresetMode.DISABLED and np.any(over) and len(turn.busy):
+                    observations = self.read(env.reset(options={"reset_mask": over})[0])
+        except RiskgradError:  # of the policy, and says what is wrong
+            raise
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise EpisodeError(f"{self.name} (vector)", block.first_row, seed, step, reason) from error
+        if not np.all(np.isfinite(turn.values)):
+            episode = int(np.flatnonzero(~np.isfinite(turn.values))[0])
+            row = block.first_row + int(block.rows[episode])
+            raise EpisodeError(self.name, row, seed, int(turn.lengths[episode]), "the sum of rewards is not finite")
+        return turn.diary.closed(turn.values, turn.lengths)
+
+    def close(self) -> None:
+        """Close the environments."""
+        for env in self._envs.values():
+            env.close()
+        self._envs.clear()
+
+    def _env(self, lanes: int) -> VectorEnv[Any, Any, Any]:
+        if lanes not in self._envs:
+            if len(self._envs) == 4:  # a run asks for few sizes
+                self._envs.pop(next(iter(self._envs))).close()
+            self._envs[lanes] = self._make(lanes)
+        return self._envs[lanes]
+
+
+class _Turn:
+    """One block on its way; `busy` are the lanes whose episode goes on."""
+
+    def __init__(self, lanes: VectorLanes, block: Block, counted: NDArray[np.bool_]) -> None:
+        self.lanes, self.block = lanes, block
+        self.busy = np.flatnonzero(counted)
+        self.values, self.lengths = np.zeros(len(block.rows)), np.zeros(len(block.rows), dtype=np.int64)
+        self.diary = Diary(block, lanes.size)
+        self.streams = block.words.copy()
+        self._factor, self._age = 1.0, 0
+        self._actions: NDArray[Any] | None = None
+
+    def actions(self, observations: NDArray[Any]) -> NDArray[Any]:
+        """Ask the policies of busy lanes; the others repeat themselves."""
+        policy, everyone = self.block.policy, self._actions is None
+        who = np.arange(len(self.values)) if everyone else self.busy
+        seen, streams = observations[who], self.streams[who]
+        if not np.all(np.isfinite(seen)):
+            raise ValueError("an observation is not finite")
+        uniforms = np.empty((len(who), policy.noise_size))
+        draw(streams, uniforms)
+        self.streams[who] = streams
+        actions = policy.act(self.block.thetas, self.block.rows[who], seen, uniforms)
+        if self.diary.active:
+            mine = self.busy if everyone else slice(None)
+            self.diary.note(self.busy, seen[mine], actions[mine])
+        executed = policy.executed(actions)
+        if self._actions is None:
+            self._actions = executed.copy()
+        else:
+            self._actions[who] = executed
+        return self._actions
+
+    def add(self, rewards: NDArray[np.float64], over: NDArray[np.bool_]) -> None:
+        """Add the rewards of one step, and let go of the lanes whose episode is over."""
+        self.values[self.busy] += self._factor * rewards[self.busy]
+        self._factor *= self.lanes.discount
+        self._age += 1
+        self.lengths[self.busy] = self._age
+        self.busy = self.busy[~over[self.busy]] if self._age < self.lanes.horizon else self.busy[:0]

@@ -1,0 +1,1 @@
+"""Logged episodes: reading a log and checking it."""

@@ -1,0 +1,173 @@
+"""Logged episodes: what some policy once did, one row per step, as a batch that can be reweighted for other policies.
+
+A log has the columns
+
+    episode_id   t   action   reward   behavior_prob or behavior_logp   state or obs_0 .. obs_k
+
+and becomes `Episodes`: each row is a visit of count 1, and the return of an episode is sum_t discount^t reward_t.
+Decided here:
+
+- Rows may come in any order; they are sorted by (episode_id, t), so that the batch does not depend on it. Errors name
+  the row as it came, counting from 0.
+- A log says what an acting policy did, not what was possible: the smallest and largest logged return are no range of
+  the return, so `return_range` is None unless it is given, and `n_actions` should be given where a policy knows more
+  actions than were logged.
+- A log arrives as batches of columns (`from_batches`); arrays are one batch and a Parquet file is many
+  (`logged_parquet`). Another format is one more function that yields batches; all are checked in `logged_columns`.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from riskgrad.errors import InputError
+from riskgrad.sources.logged import columns as logged_columns
+from riskgrad.sources.logged.columns import Columns
+from riskgrad.sources.logged.parquet import parquet_batches
+from riskgrad.types import Episodes, FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class LoggedEpisodes:
+    """A validated log of m episodes with V steps in all.
+
+    Build it with `from_parquet`, `from_arrays` or `from_batches`.
+
+    Attributes:
+        batch: the episodes as visits, sorted by (episode_id, t), every count 1.
+        n_actions: how many actions there are.
+        discount: the discount gamma that the returns were made with.
+        return_range: bounds (low, high) of every possible return; None where nobody said.
+    """
+
+    batch: Episodes
+    n_actions: int
+    discount: float
+    return_range: tuple[float, float] | None = None
+
+    @classmethod
+    def from_parquet(
+        cls,
+        path: str | Path,
+        discount: float = 1.0,
+        n_actions: int | None = None,
+        return_range: tuple[float, float] | None = None,
+    ) -> "LoggedEpisodes":
+        """Read a Parquet file with one row per step; other columns than those of a log are not read.
+
+        Args:
+            path: the file.
+            discount: gamma in [0, 1].
+            n_actions: how many actions there are; None takes the largest logged action plus 1.
+            return_range: bounds of every possible return, where they are known.
+        """
+        return cls.from_batches(parquet_batches(path), discount, n_actions, return_range)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        episode_id: ArrayLike,
+        t: ArrayLike,
+        action: ArrayLike,
+        reward: ArrayLike,
+        *,
+        behavior_prob: ArrayLike | None = None,
+        behavior_logp: ArrayLike | None = None,
+        state: ArrayLike | None = None,
+        obs: ArrayLike | None = None,
+        discount: float = 1.0,
+        n_actions: int | None = None,
+        return_range: tuple[float, float] | None = None,
+    ) -> "LoggedEpisodes":
+        """Take arrays with one entry per step.
+
+        Args:
+            episode_id: which episode [V], integers or strings.
+            t: the step within it [V], from 0 without gaps.
+            action: the action index [V].
+            reward: the reward of the step [V].
+            behavior_prob: b(action | observation) [V]; give this or behavior_logp.
+            behavior_logp: its logarithm [V].
+            state: the state index [V]; give this or obs.
+            obs: the observation [V, k].
+            discount: gamma in [0, 1].
+            n_actions: how many actions there are; None takes the largest logged action plus 1.
+            return_range: bounds of every possible return, where they are known.
+        """
+        given = {
+            "episode_id": episode_id,
+            "t": t,
+            "action": action,
+            "reward": reward,
+            "behavior_prob": behavior_prob,
+            "behavior_logp": behavior_logp,
+            "state": state,
+            "obs": obs,
+        }
+        columns = {name: np.asarray(column) for name, column in given.items() if column is not None}
+        return cls.from_batches([columns], discount, n_actions, return_range)
+
+    @classmethod
+    def from_batches(
+        cls,
+        batches: Iterable[Columns],
+        discount: float = 1.0,
+        n_actions: int | None = None,
+        return_range: tuple[float, float] | None = None,
+    ) -> "LoggedEpisodes":
+        """Take batches of columns, in the order of their rows; an episode may be spread over several of them.
+
+        Args:
+            batches: mappings from column names to arrays [rows], with `obs` [rows, k] or obs_0 .. obs_k.
+            discount: gamma in [0, 1].
+            n_actions: how many actions there are; None takes the largest logged action plus 1.
+            return_range: bounds of every possible return, where they are known.
+        """
+        if not (isinstance(discount, int | float) and 0.0 <= discount <= 1.0):
+            raise InputError("discount", "be in [0, 1]", discount)
+        columns = logged_columns.joined(batches)
+        actions = logged_columns.indices("action", columns["action"], n_actions)
+        times = logged_columns.indices("t", columns["t"])
+        rewards = logged_columns.finite("reward", columns["reward"])
+        log_behavior = logged_columns.log_behavior(columns)
+        observations = logged_columns.observations(columns)
+        order, offsets = logged_columns.episodes(columns["episode_id"], times)
+        values = np.add.reduceat((rewards * np.power(float(discount), times))[order], offsets[:-1])
+        batch = Episodes(
+            values=_frozen(values),
+            lengths=_frozen(np.diff(offsets)),
+            offsets=_frozen(offsets),
+            observations=_frozen(observations[order]),
+            actions=_frozen(actions[order]),
+            counts=_frozen(np.ones(len(order), dtype=np.int64)),
+            log_behavior=_frozen(log_behavior[order]),
+        )
+        return cls(
+            batch=batch,
+            n_actions=int(np.max(actions)) + 1 if n_actions is None else n_actions,
+            discount=float(discount),
+            return_range=_checked_range(return_range, values),
+        )
+
+    def __len__(self) -> int:
+        return len(self.batch.values)
+
+
+def _checked_range(given: tuple[float, float] | None, values: FloatArray) -> tuple[float, float] | None:
+    if given is None:
+        return None
+    low, high = float(given[0]), float(given[1])
+    if not (math.isfinite(low) and math.isfinite(high) and low <= np.min(values) and high >= np.max(values)):
+        seen = (float(np.min(values)), float(np.max(values)))
+        raise InputError("return_range", f"hold every logged return, which span {seen}", given)
+    return low, high
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    array.flags.writeable = False
+    return array

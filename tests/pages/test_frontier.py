@@ -1,0 +1,126 @@
+"""The frontier: from neutral to averse, best of three starts, and which policies are efficient."""
+
+import json
+import os
+import signal
+
+import numpy as np
+import pytest
+
+import riskgrad as rg
+from riskgrad.errors import InputError
+from riskgrad.evaluation import Row
+from riskgrad.pages.frontier import Point, _efficient, _labels, frontier, plot_frontier
+
+
+@pytest.fixture(scope="module")
+def family():
+    news = []
+    found = frontier(
+        "two-roads", "cvar", [0.5, 0.2, 0.1], iterations=40, episodes=3000, progress=lambda *told: news.append(told)
+    )
+    return found, news
+
+
+def test_the_ends_are_the_known_best_policies(family):
+    """Pass for the mean (-22.8), valley for the tail (-28, CVaR -30); at 0.2 the valley too, -30 against about -41."""
+    found, _ = family
+    points = {point.risk: point for point in found.points}
+    assert list(points) == ["mean", "cvar:0.5", "cvar:0.2", "cvar:0.1"]
+    assert points["mean"].mean.value == pytest.approx(-22.8, abs=0.6)
+    assert points["cvar:0.1"].against.value == pytest.approx(-30.0, abs=1.0)
+    assert points["cvar:0.2"].own.value == pytest.approx(-30.0, abs=3.0)
+    assert points["cvar:0.1"].efficient
+    assert found.against == "cvar:0.1"
+
+
+def test_every_level_has_three_starts_and_counts_them_all(family):
+    found, news = family
+    ended = [label for label, line in news if line is None]
+    assert ended[:5] == ["mean path", "cvar:0.5 path", "cvar:0.2 path", "cvar:0.1 path", "cvar:0.5 direct"]
+    assert ended[7:] == ["cvar:0.5 warm", "cvar:0.2 warm", "cvar:0.1 warm"]
+    assert len(ended) == 10
+    assert [line["iteration"] for label, line in news if label == "mean path" and line] == list(range(40))
+    used = {point.risk: point.episodes_used for point in found.points}
+    assert used["mean"] == found.runs["mean"].episodes_used
+    assert used["cvar:0.1"] == 3 * found.runs["cvar:0.1"].episodes_used
+    assert {point.start for point in found.points} <= {"path", "direct", "warm"}
+
+
+def test_it_is_drawn_saved_and_written_as_json(family, tmp_path):
+    found, _ = family
+    plot_frontier(found, tmp_path / "frontier.svg")
+    text = (tmp_path / "frontier.svg").read_text()
+    assert "cvar:0.1 (right is safer)" in text
+    assert "cvar:0.5" in text
+    found.save_runs(tmp_path / "family")
+    assert rg.load(tmp_path / "family" / "cvar-0.1").settings["risk"] == "cvar:0.1"
+    assert json.loads(json.dumps(found.as_dict()))["points"][0]["risk"] == "mean"
+
+
+def row(value):
+    return Row("x", value, None, None, (value, value), None)
+
+
+def test_efficient_means_not_beaten_on_both_counts():
+    found = [(name, row(mean), row(0.0), row(risk)) for name, mean, risk in (("a", 3, 1), ("b", 2, 2), ("c", 2, 1))]
+    assert [_efficient(found, mean.value, risk.value) for _, mean, _, risk in found] == [True, True, False]
+
+
+def test_policies_on_one_spot_share_a_label():
+    spots = {"a": (0.0, 10.0), "b": (5.0, 5.0), "c": (5.1, 4.9), "d": (5.1, 0.0)}
+    points = [
+        Point(name, "path", 1, row(mean), row(0), row(risk), efficient=True) for name, (risk, mean) in spots.items()
+    ]
+    assert [names for _, names in _labels(points)] == [["a"], ["b", "c"], ["d"]]
+
+
+def test_any_number_of_processes_gives_the_same_family():
+    options = {"iterations": 4, "episodes": 200, "seed": 3}
+    one = frontier("two-roads", "cvar", [0.2], **options)
+    news = []
+    two = frontier("two-roads", "cvar", [0.2], **options, processes=2, progress=lambda *told: news.append(told))
+    assert one.as_dict() == two.as_dict()
+    for risk, run in one.runs.items():
+        np.testing.assert_array_equal(run.theta, two.runs[risk].theta)
+        assert run.history == two.runs[risk].history
+    assert {label for label, line in news if line is None} == {
+        "mean path",
+        "cvar:0.2 path",
+        "cvar:0.2 direct",
+        "cvar:0.2 warm",
+    }
+    assert any(line is not None for _, line in news), "something is told while they run"
+
+
+def test_a_warm_start_is_the_best_of_the_level_before():
+    found = frontier("two-roads", "cvar", [0.2], iterations=3, episodes=50, seed=1)
+    again = rg.train("two-roads", "cvar:0.2", iterations=3, seed=1, risk_path=None, theta=found.runs["mean"].theta)
+    starts = {point.risk: point.start for point in found.points}
+    if starts["cvar:0.2"] == "warm":
+        np.testing.assert_array_equal(found.runs["cvar:0.2"].theta, again.theta)
+    assert found.runs["cvar:0.2"].held_out_risk >= again.held_out_risk
+
+
+def test_a_stopped_training_stops_the_family():
+    """What Ctrl-C does to a training, which then ends early, and so does the family."""
+
+    def progress(label, line):
+        if line is not None and line["iteration"] == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        frontier("two-roads", "cvar", [0.1], iterations=5, progress=progress)
+
+
+def test_bad_levels_are_refused():
+    with pytest.raises(InputError, match="levels must be at least one number"):
+        frontier("two-roads", "cvar", [])
+    with pytest.raises(InputError, match="alpha must be in"):
+        frontier("two-roads", "cvar", [0.9])
+    with pytest.raises(InputError, match="levels must be different"):
+        frontier("two-roads", "cvar", [0.5, 0.5], iterations=1, episodes=10)
+    with pytest.raises(InputError, match="env must be found by its name in each process"):
+        frontier(lambda: rg.mdp.FiniteMDP(*[[[[1.0]]]] * 2), "cvar", [0.5], iterations=1, processes=2)
+    with pytest.raises(InputError, match="processes must be an integer of at least 1"):
+        frontier("two-roads", "cvar", [0.5], iterations=1, processes=0)
