@@ -176,7 +176,7 @@ def _algorithm(name: str, risk: RiskMeasure, policy: Policy) -> str:
     if plain == "auto" and isinstance(bare(policy), WithoutDensity):
         return "onp_sf"
     if plain == "auto":
-        return "offp_sf" if type(risk).influence is RiskMeasure.influence else "score"
+        return "score" if risk.has_influence else "offp_sf"
     if plain not in ALGORITHMS:
         raise UnknownNameError("algorithm", name, ["auto", *ALGORITHMS])
     return plain

@@ -11,7 +11,7 @@ An interval is flagged when what it rests on is thin (fewer than ENOUGH = 20 epi
 
 - *the tail*: the measure looks at few episodes. For a distortion measure with weights w_i = g(S_i) - g(S_{i+1}) on
   the sorted returns that number is 1 / sum w_i^2: alpha m for CVaR(alpha), m for the mean.
-- *the variance*: few episodes decide the estimate. With I_i the centerd influence of episode i that number is
+- *the variance*: few episodes decide the estimate. With I_i the centered influence of episode i that number is
   (sum I_i^2)^2 / sum I_i^4, never less than the count of the return with the largest influence; and where one return
   makes up half of sum I_i^2, as rare ruin does, it is at most the count of that return.
 - *what was not seen*: with a known range, a mass of 3 / m at its worst or best end, which m episodes miss in 5% of
@@ -116,12 +116,12 @@ def _thin(measure: RiskMeasure, atoms: FloatArray, counts: IntArray) -> str | No
         influence = measure.influence(atoms, counts)
     except InputError:
         return "the measure has no influence function, so it is not known how many episodes decide it"
-    centerd = influence - np.sum(counts * influence) / size
-    parts = counts * centerd**2
+    centered = influence - np.sum(counts * influence) / size
+    parts = counts * centered**2
     second = float(np.sum(parts))
     if second <= (1e-12 * float(np.max(np.abs(atoms), initial=0.0))) ** 2:
         return None  # the estimate does not move with the sample: one return fills all that the measure looks at
-    deciding = second**2 / float(np.sum(parts * centerd**2))
+    deciding = second**2 / float(np.sum(parts * centered**2))
     heaviest = int(np.argmax(parts))
     if parts[heaviest] >= second / 2.0:
         deciding = min(deciding, float(counts[heaviest]))

@@ -3,10 +3,11 @@
 A measure sees only returns and importance weights. With no weights `estimate` is the on-policy estimator; with weights
 it is the off-policy one; weights that are all equal give the on-policy value, so there is one `estimate`, not two.
 
-To add a measure: one file with a final subclass of `RiskMeasure` that has `estimate` and `value`, and one export line
-in `risk/__init__.py`; `riskgrad.testing.check_risk_measure` says whether it keeps what it declares. A measure that also
-has `influence` can be trained by score gradients and gets exact gradients on finite MDPs; one with `smoothness` gets
-the guarantees of `riskgrad.theory`.
+To add a measure: one file in this folder with a final subclass of `RiskMeasure` that has `estimate` and `value`. It is
+then a name of `riskgrad.risk`, in `parse`, the command line, the docs and the contract tests. A measure of your own
+that lives elsewhere joins by `rg.register`; `riskgrad.testing.check_risk_measure` says whether it keeps what it
+declares. A measure that also has `influence` can be trained by score gradients and gets exact gradients on finite MDPs;
+one with `smoothness` gets the guarantees of `riskgrad.theory`.
 """
 
 from abc import ABC, abstractmethod
@@ -17,10 +18,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from riskgrad.distortion import Attitude
-from riskgrad.distortion.base import number
+from riskgrad.distortion.base import check_number
 from riskgrad.errors import InputError
+from riskgrad.registry import PartList
 from riskgrad.risk.sample import checked_sample
-from riskgrad.risk.smoothness import Constants, Smoothness, mean_smoothness, mixed
+from riskgrad.risk.smoothness import Constants, Smoothness, mean_smoothness, mix_smoothness
 from riskgrad.types import DiscreteLaw, FloatArray
 
 Axiom = Literal["direction", "translation", "homogeneity", "monotonicity", "comonotone-additivity"]
@@ -39,12 +41,14 @@ class RiskMeasure(ABC):
             direction averse <= mean <= seeking, translation rho(R + c) = rho(R) + c, homogeneity rho(cR) = c rho(R)
             for c > 0, monotonicity R <= R' => rho(R) <= rho(R'), comonotone-additivity rho(R + R') = rho(R) + rho(R')
             when R and R' are ordered alike.
+        has_influence: whether `influence` is there, which score gradients and exact gradients need.
     """
 
     name: ClassVar[str] = ""
     example: ClassVar[str] = ""
     attitude: Attitude
     axioms: frozenset[Axiom] = frozenset()
+    has_influence: bool = False
 
     @abstractmethod
     def estimate(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
@@ -122,6 +126,11 @@ class Blend(RiskMeasure):
         """What the measure declares, since the mean keeps every axiom."""
         return self.measure.axioms
 
+    @property
+    def has_influence(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether the measure has one."""
+        return self.measure.has_influence
+
     def estimate(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
         """Estimate both and mix."""
         sample = checked_sample(values, weights)
@@ -140,17 +149,15 @@ class Blend(RiskMeasure):
         """Mix the constants of both; that of an error adds up in its root."""
         neutral = mean_smoothness(problem, off_policy=off_policy, literal=literal)
         measure = self.measure.smoothness(problem, off_policy=off_policy, literal=literal)
-        return mixed(neutral, measure, self.weight)
+        return mix_smoothness(neutral, measure, self.weight)
 
 
 def check_weight(weight: float) -> float:
     """Refuse a weight of a mixture outside [0, 1]."""
-    share = number("weight", weight)
+    share = check_number("weight", weight)
     if not 0.0 <= share <= 1.0:
         raise InputError("weight", "be in [0, 1]", weight)
     return share
 
 
-def text(value: float) -> str:
-    """Write a number as the shortest string that reads back as the same number."""
-    return repr(value).removesuffix(".0")
+MEASURES = PartList("risk", RiskMeasure, "riskgrad.risk")

@@ -25,6 +25,7 @@ class Mean(RiskMeasure):
 
     name = "mean"
     example = "mean"
+    has_influence = True
     attitude = "neutral"
     estimator: Literal["self-normalized", "unbiased"] = field(default="self-normalized", kw_only=True)
 
