@@ -37,6 +37,17 @@ class CVaR(DistortionMeasure):
         """The kinked distortion of the tail."""
         return LowerTail(self.alpha, self.attitude)
 
+    @property
+    def bad_tail(self) -> float | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The mass alpha, where the bad tail is meant."""
+        return self.alpha if self.attitude == "averse" else None
+
+    @property
+    def meaning(self) -> str:
+        """What it is in plain words."""
+        side = "worst" if self.attitude == "averse" else "best"
+        return f"the mean of the {side} {100.0 * self.alpha:.3g}% of episodes"
+
     def __str__(self) -> str:
         return write_name(self.name, self.alpha, attitude=self.attitude)
 
@@ -77,6 +88,17 @@ class SmoothCVaR(DistortionMeasure):
     def gap(self) -> float:
         """The largest distance between the two distortions, 3 width / (16 alpha)."""
         return self.function.gap
+
+    @property
+    def bad_tail(self) -> float | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The mass alpha, where the bad tail is meant."""
+        return self.alpha if self.attitude == "averse" else None
+
+    @property
+    def meaning(self) -> str:
+        """What it is in plain words."""
+        side = "worst" if self.attitude == "averse" else "best"
+        return f"the mean of about the {side} {100.0 * self.alpha:.3g}% of episodes, smoothed"
 
     def __str__(self) -> str:
         return write_name(self.name, self.alpha, self.function.width, attitude=self.attitude)

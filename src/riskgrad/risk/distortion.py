@@ -33,7 +33,7 @@ from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.risk.base import EVERY_AXIOM, Axiom, RiskMeasure, check_weight
 from riskgrad.risk.sample import checked_sample, distorted_mean, shaped_sample, upper_masses, weighted_distorted_mean
 from riskgrad.risk.smoothness import Constants, Smoothness, normalized_bias, normalized_error, product
-from riskgrad.types import DiscreteLaw, FloatArray
+from riskgrad.types import DiscreteLaw, FloatArray, IntArray
 
 DistortionEstimator = Literal["self-normalized", "paper"]
 
@@ -57,7 +57,7 @@ class DistortionMeasure(RiskMeasure):
 
     @property
     @abstractmethod
-    def function(self) -> DistortionFunction:
+    def function(self) -> DistortionFunction:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The distortion g."""
 
     def estimate(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
@@ -82,6 +82,23 @@ class DistortionMeasure(RiskMeasure):
         result = np.empty(table.shape)
         np.put_along_axis(result, order, climbed, axis=-1)
         return result
+
+    def estimate_counts(self, values: FloatArray, counts: IntArray) -> FloatArray:
+        """Estimate from order statistics; counts are the masses of a sample whatever the estimator is."""
+        return weighted_distorted_mean(self.function, shaped_sample(values, counts), literal=False)
+
+    def episodes_counted(self, size: int) -> float:
+        """Give 1 / sum w_i^2, w_i = g(S_i) - g(S_{i+1}) the weights on the sorted returns."""
+        weights = np.diff(self.function.at(np.linspace(0.0, 1.0, size + 1)))
+        return 1.0 / float(np.sum(weights * weights))
+
+    @property
+    def meaning(self) -> str:
+        """What it is in plain words."""
+        if self.attitude == "neutral":
+            return "the mean return"
+        kind = {"averse": "bad", "seeking": "good"}.get(self.attitude, "some")
+        return f"a mean that gives {kind} episodes more weight ({self})"
 
     def smoothness(self, problem: Constants, *, off_policy: bool = False, literal: bool = False) -> Smoothness:
         """The constants of `lm:est_error_G`, `lm:est_error_H` and `lm:rho_lip`, or sharp ones; a kink has none."""

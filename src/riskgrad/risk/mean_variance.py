@@ -53,7 +53,7 @@ from riskgrad.risk.smoothness import (
     product,
     weighted_mean_error,
 )
-from riskgrad.types import DiscreteLaw, FloatArray
+from riskgrad.types import DiscreteLaw, FloatArray, IntArray
 
 MeanVarianceEstimator = Literal["self-normalized", "unbiased", "paper"]
 ESTIMATORS = ("self-normalized", "unbiased", "paper")
@@ -99,7 +99,7 @@ class MeanVariance(RiskMeasure):
         return frozenset(["direction", "translation"]) if self.estimator == "self-normalized" else frozenset()
 
     @property
-    def price(self) -> float:
+    def variance_price(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
         """What one unit of variance costs: lambda, negative when seeking."""
         return self.lam if self.attitude == "averse" else -self.lam
 
@@ -110,26 +110,32 @@ class MeanVariance(RiskMeasure):
             raise InputError("values", "hold at least 2 returns for a variance", f"m = {sample.size}")
         if sample.weights is None:
             spread = np.var(sample.values, axis=-1, ddof=1) if self.lam else 0.0
-            return np.mean(sample.values, axis=-1) - self.price * spread
+            return np.mean(sample.values, axis=-1) - self.variance_price * spread
         if self.estimator == "self-normalized":
-            return sample.mean() - self.price * (_normalized_variance(sample) if self.lam else 0.0)
+            return sample.mean() - self.variance_price * (_normalized_variance(sample) if self.lam else 0.0)
         products = sample.weights * sample.values
         if self.estimator == "unbiased":
             pairs = sample.size * (sample.size - 1)
             spread = _pair_sums(sample)[0] / pairs if self.lam else 0.0
         else:
             spread = np.var(products, axis=-1, ddof=1) if self.lam else 0.0
-        return np.mean(products, axis=-1) - self.price * spread
+        return np.mean(products, axis=-1) - self.variance_price * spread
 
     def value(self, law: DiscreteLaw) -> float:
         """The exact mean minus lambda times the exact variance."""
-        return law.mean - self.price * law.variance
+        return law.mean - self.variance_price * law.variance
 
     def influence(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
         """R - lambda (R - J)^2, which is R - lambda (R^2 - 2 J R) up to a constant (`eq:nabla_E_R_theta_sq`)."""
         sample = checked_sample(values, weights)
         centered = sample.values - sample.mean()[..., np.newaxis]
-        return sample.values - self.price * centered * centered
+        return sample.values - self.variance_price * centered * centered
+
+    def estimate_counts(self, values: FloatArray, counts: IntArray) -> FloatArray:
+        """The mean minus lambda times the unbiased variance of each sample."""
+        mean = checked_sample(values, counts).mean()
+        squares = np.sum(counts * (values - mean[:, np.newaxis]) ** 2, axis=1)
+        return mean - self.variance_price * squares / max(int(counts[0].sum()) - 1, 1)
 
     def smoothness(self, problem: Constants, *, off_policy: bool = False, literal: bool = False) -> Smoothness:
         """The constants of `lm:est_error_mvrm_pi` and `lm:lip_rho_lambda`, or sharp ones, with |lambda| for lambda.
@@ -150,6 +156,14 @@ class MeanVariance(RiskMeasure):
     def along(self, weight: float) -> "MeanVariance":
         """Mean-variance with weight times lambda."""
         return MeanVariance(check_weight(weight) * self.lam, self.attitude, estimator=self.estimator)
+
+    @property
+    def meaning(self) -> str:
+        """What it is in plain words."""
+        if self.variance_price == 0.0:
+            return "the mean return"
+        sign = "minus" if self.variance_price > 0.0 else "plus"
+        return f"the mean return {sign} {self.lam:.4g} times its variance"
 
     def __str__(self) -> str:
         return write_name(self.name, self.lam, attitude=self.attitude)
