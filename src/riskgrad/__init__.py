@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from riskgrad import exact as exact
     from riskgrad import gradient as gradient
     from riskgrad import mdp as mdp
+    from riskgrad import pages as pages
     from riskgrad import policy as policy
     from riskgrad import risk as risk
     from riskgrad import run as run
@@ -33,7 +34,12 @@ if TYPE_CHECKING:
     from riskgrad.algorithms import onp_sf as onp_sf
     from riskgrad.algorithms import score_ascent as score_ascent
     from riskgrad.evaluation import evaluate as evaluate
-    from riskgrad.pages.distortions import plot_distortions as plot_distortions
+    from riskgrad.pages import compare as compare
+    from riskgrad.pages import frontier as frontier
+    from riskgrad.pages import plot_bounds as plot_bounds
+    from riskgrad.pages import plot_distortions as plot_distortions
+    from riskgrad.pages import plot_frontier as plot_frontier
+    from riskgrad.pages import report as report
     from riskgrad.registry import register as register
     from riskgrad.run import Run as Run
     from riskgrad.run import load as load
@@ -53,6 +59,7 @@ _HOMES = {
     "exact": "riskgrad.exact",
     "gradient": "riskgrad.gradient",
     "mdp": "riskgrad.mdp",
+    "pages": "riskgrad.pages",
     "policy": "riskgrad.policy",
     "risk": "riskgrad.risk",
     "run": "riskgrad.run",
@@ -65,7 +72,12 @@ _HOMES = {
     "load": "riskgrad.run",
     "offp_sf": "riskgrad.algorithms",
     "onp_sf": "riskgrad.algorithms",
-    "plot_distortions": "riskgrad.pages.distortions",
+    "compare": "riskgrad.pages",
+    "frontier": "riskgrad.pages",
+    "plot_bounds": "riskgrad.pages",
+    "plot_distortions": "riskgrad.pages",
+    "plot_frontier": "riskgrad.pages",
+    "report": "riskgrad.pages",
     "register": "riskgrad.registry",
     "score_ascent": "riskgrad.algorithms",
     "train": "riskgrad._train",
@@ -78,19 +90,25 @@ __all__ = [
     "__version__",
     "ascent",
     "backend",
+    "compare",
     "distortion",
     "envs",
     "evaluate",
     "evaluation",
     "exact",
+    "frontier",
     "gradient",
     "load",
     "mdp",
     "offp_sf",
     "onp_sf",
+    "pages",
+    "plot_bounds",
     "plot_distortions",
+    "plot_frontier",
     "policy",
     "register",
+    "report",
     "risk",
     "run",
     "score_ascent",

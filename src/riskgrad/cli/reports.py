@@ -31,10 +31,10 @@ def report(
 
     Example: riskgrad report runs/pass runs/valley --out report.html
     """
-    from riskgrad.pages.page import write_report  # noqa: PLC0415
-    from riskgrad.pages.played import loaded  # noqa: PLC0415
+    from riskgrad.pages.page import report as write_report  # noqa: PLC0415
+    from riskgrad.pages.played import load_runs  # noqa: PLC0415
 
-    found = loaded(runs)
+    found = load_runs(runs)
     page = write_report(found, out, env, episodes=episodes, confidence=confidence, seed=seed, title=title)
     if as_json:
         show_json({"page": str(page), "bytes": page.stat().st_size, "runs": list(found)})
@@ -57,11 +57,11 @@ def compare(
     Example: riskgrad compare runs/pass runs/valley --risk mean --risk cvar:0.1
     """
     from riskgrad.evaluation.bootstrap import RESAMPLES  # noqa: PLC0415
-    from riskgrad.pages.compare import compare as compare_runs  # noqa: PLC0415
-    from riskgrad.pages.played import loaded  # noqa: PLC0415
-    from riskgrad.pages.words import certainty, interval, number, percent  # noqa: PLC0415
+    from riskgrad.pages.comparison import compare as compare_runs  # noqa: PLC0415
+    from riskgrad.pages.played import load_runs  # noqa: PLC0415
+    from riskgrad.pages.prose import certainty, percent, write, write_interval  # noqa: PLC0415
 
-    found = compare_runs(loaded(runs), env, risk or None, episodes, confidence, seed=seed)
+    found = compare_runs(load_runs(runs), env, risk or None, episodes, confidence, seed=seed)
     if as_json:
         show_json(found.as_dict())
         return
@@ -75,8 +75,8 @@ def compare(
             table.add_column(column, justify="right", no_wrap=True)
         for row in found.rows:
             if row.second == second:
-                numbers = (number(value) for value in (row.first_value, row.second_value, row.difference))
-                table.add_row(row.risk, *numbers, interval(row.interval), certainty(row.better, RESAMPLES))
+                numbers = (write(value) for value in (row.first_value, row.second_value, row.difference))
+                table.add_row(row.risk, *numbers, write_interval(row.interval), certainty(row.better, RESAMPLES))
         console.print(table)
 
 
@@ -103,10 +103,10 @@ def frontier(
     Example: riskgrad frontier risky-safe --risk mean-variance --levels 0.01,0.1 --iterations 40 --plot frontier.svg
     """
     from riskgrad.kernels.compile import cores  # noqa: PLC0415
-    from riskgrad.pages.frontier import frontier as family  # noqa: PLC0415
-    from riskgrad.pages.frontier import plot_frontier  # noqa: PLC0415
+    from riskgrad.pages.family import frontier as family  # noqa: PLC0415
     from riskgrad.pages.live import LiveFamily  # noqa: PLC0415
-    from riskgrad.pages.words import interval, number  # noqa: PLC0415
+    from riskgrad.pages.plots import plot_frontier  # noqa: PLC0415
+    from riskgrad.pages.prose import write, write_interval  # noqa: PLC0415
 
     where: dict[str, Any] = {"horizon": horizon, "discount": discount, "env_options": env_options(env_option)}
     settings: dict[str, Any] = {"episodes": episodes, "confidence": confidence, "seed": seed, "iterations": iterations}
@@ -127,7 +127,9 @@ def frontier(
     for column in ("mean", "interval", found.against, "interval"):
         table.add_column(column, justify="right", no_wrap=True)
     for point in found.points:
-        cells = [text for row in (point.mean, point.against) for text in (number(row.value), interval(row.bootstrap))]
+        cells = [
+            text for row in (point.mean, point.against) for text in (write(row.value), write_interval(row.bootstrap))
+        ]
         table.add_row(f"{point.risk}{' *' if point.efficient else ''}", *cells)
     console.print(table)
     console.print("* no other policy is better both in the mean and in the risk")

@@ -85,7 +85,7 @@ class Run:
         try:
             return parse(self.settings.get("risk", "mean"))
         except InputError as problem:
-            advice = "write rg.load(path, risk=...) in Python; a report is riskgrad.pages.page.write_report"
+            advice = "write rg.load(path, risk=...) in Python; rg.report takes such a run"
             raise InputError("risk", "be given to load this run", self.settings["risk"], advice) from problem
 
     @property
@@ -103,7 +103,7 @@ class Run:
                 "policy",
                 "be given to load this run",
                 self.settings.get("policy", {}).get("text"),
-                "write rg.load(path, policy=...) in Python; a report is riskgrad.pages.page.write_report",
+                "write rg.load(path, policy=...) in Python; rg.report takes such a run",
             )
         return acting(found, self.normalization.get(name))
 
