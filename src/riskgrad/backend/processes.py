@@ -17,28 +17,27 @@ from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from types import ModuleType
-from typing import Any, Self, TypeVar
+from typing import Any, final
 
-import numpy as np
-
-from riskgrad.errors import InputError, WorkerError
-
-Task = TypeVar("Task")
-Answer = TypeVar("Answer")
+from riskgrad.backend.base import Answer, Backend, Task
+from riskgrad.checks import check_count
+from riskgrad.errors import WorkerError
 
 
-class Processes:
+@final
+class Processes(Backend):
     """Do work in other processes.
 
     Args:
-        workers: how many processes.
+        workers: how many processes; by default one for each core.
         read_script: whether they read the script that runs here, which work that is defined in it needs.
     """
 
-    def __init__(self, workers: int, read_script: bool = True) -> None:
-        if isinstance(workers, bool) or not isinstance(workers, int | np.integer) or workers < 1:
-            raise InputError("workers", "be an integer of at least 1", workers)
-        self._workers, self._read_script = int(workers), read_script
+    name = "processes"
+
+    def __init__(self, workers: int | None = None, read_script: bool = True) -> None:
+        self._workers = count_cores() if workers is None else check_count("workers", workers)
+        self._read_script = read_script
         self._pool: ProcessPoolExecutor | None = None
 
     @property
@@ -79,12 +78,6 @@ class Processes:
             self._pool = ProcessPoolExecutor(self._workers, mp_context=context, initializer=_begin)
         return self._pool
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def __repr__(self) -> str:
         return f"Processes({self._workers})"
 
@@ -112,3 +105,8 @@ def _end_with_parent() -> None:
     if parent is not None:
         parent.join()
         os._exit(1)
+
+
+def count_cores() -> int:
+    """Give the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

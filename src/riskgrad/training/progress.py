@@ -1,4 +1,4 @@
-"""Where a run is, in memory and in a checkpoint.
+"""How far a run is, in memory and in a checkpoint.
 
 Three iterates are kept, each with the policy that its theta is for: the best so far, theta_R of the paper and the last.
 The policies differ only where observations are normalized, by the statistics in force at each.
@@ -9,13 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from riskgrad.ascent import Memory
 from riskgrad.policy import Policy
 from riskgrad.run.checkpoint import Checkpoint
 from riskgrad.run.record import Line
-from riskgrad.run.result import THETAS, acting, normalization_of, thetas_with_normalization
-from riskgrad.run.versions import changed, versions
+from riskgrad.run.result import THETAS, flatten_iterates, read_statistics, with_statistics
+from riskgrad.run.versions import changed_versions, current_versions
+from riskgrad.settings import Settings
+from riskgrad.training.algorithm import State
 from riskgrad.types import FloatArray
+
+MOMENTS = "moments."
 
 
 class Iterate(NamedTuple):
@@ -26,16 +29,14 @@ class Iterate(NamedTuple):
 
 
 @dataclass
-class State:
-    """Where a run is; what a checkpoint holds.
+class Progress:
+    """How far a run is; what a checkpoint holds.
 
     Attributes:
-        now: theta_k.
-        memory: what the ascent remembers.
+        state: where the ascent is.
         random: theta_R of the paper.
         best: the best by held-out episodes so far.
-        best_value: its risk by those episodes; None before the first look.
-        iteration: iterations done, k.
+        best_value: its risk by those episodes; None before the first was judged.
         episodes: episodes sampled, held-out ones included.
         held_out_episodes: how many of them were held out.
         finished: whether all iterations are done and the last iterate was judged.
@@ -44,27 +45,30 @@ class State:
         history: a line for each iteration.
     """
 
-    now: Iterate
-    memory: Memory
+    state: State
     random: Iterate
     best: Iterate
     best_value: float | None = None
-    iteration: int = 0
     episodes: int = 0
     held_out_episodes: int = 0
     finished: bool = False
     notes: list[str] = field(default_factory=list[str])
-    versions: dict[str, str] = field(default_factory=versions)
+    versions: dict[str, str] = field(default_factory=current_versions)
     history: list[Line] = field(default_factory=list[Line])
 
-    def arrays(self) -> dict[str, FloatArray]:
-        """The numbers of a checkpoint."""
-        memory = {f"memory.{name}": array for name, array in self.memory.items()}
-        kept = zip(THETAS, (self.best, self.random, self.now), strict=True)
-        return {**thetas_with_normalization(dict(kept)), **memory}
+    @property
+    def now(self) -> Iterate:
+        """The current iterate."""
+        return Iterate(self.state.policy, self.state.theta)
 
-    def facts(self, settings: dict[str, Any]) -> dict[str, Any]:
-        """The rest of a checkpoint, with the settings of the run."""
+    def arrays(self) -> dict[str, FloatArray]:
+        """Give the numbers of a checkpoint."""
+        moments = {f"{MOMENTS}{name}": array for name, array in self.state.moments.items()}
+        kept = zip(THETAS, (self.best, self.random, self.now), strict=True)
+        return {**flatten_iterates(dict(kept)), **moments}
+
+    def facts(self, settings: Settings) -> dict[str, Any]:
+        """Give the rest of a checkpoint, with the settings of the run."""
         return {
             "episodes": self.episodes,
             "held_out_episodes": self.held_out_episodes,
@@ -72,12 +76,12 @@ class State:
             "finished": self.finished,
             "notes": self.notes,
             "versions": self.versions,
-            "settings": settings,
+            "settings": settings.as_dict(),
         }
 
 
-def resumed(policy: Policy, found: Checkpoint, history: list[Line]) -> State:
-    """Give the state that a checkpoint holds.
+def read_progress(policy: Policy, found: Checkpoint, history: list[Line]) -> Progress:
+    """Give the progress that a checkpoint holds.
 
     Args:
         policy: what theta is for, as it was given.
@@ -85,17 +89,17 @@ def resumed(policy: Policy, found: Checkpoint, history: list[Line]) -> State:
         history: the lines up to it.
     """
     arrays, facts = found.arrays, found.facts
-    normalization = normalization_of(arrays)
-    best, random, now = (Iterate(acting(policy, normalization.get(name)), np.asarray(arrays[name])) for name in THETAS)
-    memory = {name.removeprefix("memory."): array for name, array in arrays.items() if name.startswith("memory.")}
-    more = [note for note in (found.note, changed(facts["versions"], versions())) if note]
-    return State(
-        now=now,
-        memory=memory,
+    statistics = read_statistics(arrays)
+    best, random, now = (
+        Iterate(with_statistics(policy, statistics.get(name)), np.asarray(arrays[name])) for name in THETAS
+    )
+    moments = {name.removeprefix(MOMENTS): array for name, array in arrays.items() if name.startswith(MOMENTS)}
+    more = [note for note in (found.note, changed_versions(facts["versions"], current_versions())) if note]
+    return Progress(
+        state=State(found.iteration, now.policy, now.theta, moments),
         random=random,
         best=best,
         best_value=facts["held_out_risk"],
-        iteration=found.iteration,
         episodes=facts["episodes"],
         held_out_episodes=facts["held_out_episodes"],
         finished=facts["finished"],

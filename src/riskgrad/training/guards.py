@@ -4,7 +4,7 @@
 
 The first is the effective sample size. The second catches what it cannot see: the mean of psi is 1 where the policy
 that acted covers the target, and if every psi is tiny the batch holds hardly anything of what the target does, however
-equal they are. Below a floor, a part of m, the batch cannot tell:
+equal they are. Below a floor, a part of m, the batch says too little:
 
 - perturbed policies too far from theta: the smoothing is halved until they are not,
 - a step that leads there, where the next batch will not be the new policy's own: the step is halved, then refused,
@@ -28,7 +28,7 @@ MOST_HALVINGS: Final = 8
 LARGEST_LOG: Final = 600.0
 
 
-def ratios(logs: FloatArray) -> FloatArray:
+def ratios_from_logs(logs: FloatArray) -> FloatArray:
     """Give psi from log psi [P, m], scaled down per row only where it would overflow."""
     return exp_of(logs - np.maximum(np.max(logs, axis=-1, keepdims=True) - LARGEST_LOG, 0.0))
 
@@ -44,7 +44,7 @@ def worth_at(policy: Policy, theta: FloatArray, batch: Episodes) -> float:
     return float(worth(log_ratios(policy, theta[np.newaxis], batch))[0])
 
 
-def near_enough(
+def shorten_smoothing(
     logs_at: Callable[[float], FloatArray], smoothing: float, least: float
 ) -> tuple[float, FloatArray, float, str | None]:
     """Shorten the smoothing until the batch's median worth for the perturbed policies reaches `least`.
@@ -69,7 +69,7 @@ def near_enough(
     return mu, logs, float(np.min(worths)), event
 
 
-def short_enough(
+def shorten_step(
     worth_of: Callable[[FloatArray], float], theta: FloatArray, moved: FloatArray, least: float
 ) -> tuple[FloatArray, str | None]:
     """Shorten a step until the batch is still worth enough where it leads; theta itself if that does not help.
@@ -91,4 +91,4 @@ def short_enough(
         if worth_of(there) >= least:
             return there, None if part == 1.0 else f"step shortened to {part:g} of its length"
         part /= 2.0
-    return theta, "step refused: it leads to where the batch cannot tell"
+    return theta, "step refused: there the batch would be worth too little"
