@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from riskgrad.algorithms import score_ascent as score_ascent
     from riskgrad.evaluation import evaluate as evaluate
     from riskgrad.pages.distortions import plot_distortions as plot_distortions
+    from riskgrad.registry import register as register
     from riskgrad.run import Run as Run
     from riskgrad.run import load as load
     from riskgrad.sources import LoggedEpisodes as LoggedEpisodes
@@ -65,6 +66,7 @@ _HOMES = {
     "offp_sf": "riskgrad.algorithms",
     "onp_sf": "riskgrad.algorithms",
     "plot_distortions": "riskgrad.pages.distortions",
+    "register": "riskgrad.registry",
     "score_ascent": "riskgrad.algorithms",
     "train": "riskgrad._train",
 }
@@ -88,6 +90,7 @@ __all__ = [
     "onp_sf",
     "plot_distortions",
     "policy",
+    "register",
     "risk",
     "run",
     "score_ascent",

@@ -15,7 +15,7 @@ from riskgrad.pages.learning import smoothed
 from riskgrad.pages.page import write_report
 from riskgrad.pages.repeat import recipe
 from riskgrad.pages.theme import VARIABLES
-from riskgrad.pages.words import certainty, interval, meaning, number, percent
+from riskgrad.pages.words import certainty, interval, number, percent
 from riskgrad.risk import RiskMeasure
 
 HOSTILE = '<script>alert("x")</script> & $\\frac{1}{2}$'  # the name of a run in conftest
@@ -292,6 +292,6 @@ def test_words():
     assert interval(None) == "none"
     assert percent(0.05) == "5%"
     assert [certainty(share, 1000) for share in (0.0, 0.5, 1.0)] == ["under 0.1%", "50%", "over 99.9%"]
-    assert meaning(rg.risk.parse("cvar:0.1:seeking")) == "the mean of the best 10% of episodes"
-    assert meaning(rg.risk.parse("mean-variance:0.5")) == "the mean return minus 0.5 times its variance"
-    assert meaning(rg.risk.parse("dual-power:3")) == "a mean that gives bad episodes more weight (dual-power:3)"
+    assert rg.risk.parse("cvar:0.1:seeking").meaning == "the mean of the best 10% of episodes"
+    assert rg.risk.parse("mean-variance:0.5").meaning == "the mean return minus 0.5 times its variance"
+    assert rg.risk.parse("dual-power:3").meaning == "a mean that gives bad episodes more weight (dual-power:3)"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Self
 
-from riskgrad.distortion.base import Attitude, DistortionFunction, number
+from riskgrad.distortion.base import Attitude, DistortionFunction, check_number
 from riskgrad.errors import InputError
 from riskgrad.types import FloatArray
 
@@ -21,7 +21,7 @@ class Mixture(DistortionFunction):
     weight: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "weight", number("weight", self.weight))
+        object.__setattr__(self, "weight", check_number("weight", self.weight))
         if not 0.0 <= self.weight <= 1.0:
             raise InputError("weight", "be in [0, 1]", self.weight)
 
@@ -53,5 +53,5 @@ class Mixture(DistortionFunction):
 
     @property
     def curvature_bound(self) -> float:
-        """W times M_g''."""
+        """The weight w times M_g''."""
         return self.weight * self.g.curvature_bound if self.weight else 0.0

@@ -62,7 +62,7 @@ def estimate_errors(risk: RiskMeasure, values: FloatArray, weights: FloatArray |
         `risk_error` and `mean_error`; NaN where the episodes are too few to tell.
     """
     mean = _error_of(values, weights)
-    if type(risk).influence is not RiskMeasure.influence:
+    if risk.has_influence:
         return {"risk_error": _error_of(risk.influence(values, weights), weights), "mean_error": mean}
     groups = min(GROUPS, values.shape[-1] // SMALLEST_GROUP)
     if groups < 2:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from riskgrad.errors import InputError
-from riskgrad.evaluation.bootstrap import CHUNK, RESAMPLES, on_resamples
+from riskgrad.evaluation.bootstrap import CHUNK, RESAMPLES
 from riskgrad.pages.played import EPISODES, Played, measures_of, play
 from riskgrad.random import Purpose, Stream
 from riskgrad.risk import RiskMeasure, parse
@@ -151,7 +151,7 @@ def _resampled(table: FloatArray, measures: Sequence[RiskMeasure], seed: int) ->
         drawn = stream.generator(part).multinomial(size, counts / size, size=end - start)
         for row, measure in enumerate(measures):
             for run, returns in enumerate(atoms):
-                results[row, run, start:end] = on_resamples(measure, returns, drawn)
+                results[row, run, start:end] = measure.estimate_counts(returns, drawn)
     return results
 
 

@@ -23,7 +23,7 @@ from riskgrad.pages.played import EPISODES, Played, play
 from riskgrad.pages.style import figure
 from riskgrad.pages.theme import inline
 from riskgrad.pages.walks import Walks, walks_of
-from riskgrad.pages.words import meaning, number, percent
+from riskgrad.pages.words import number, percent
 from riskgrad.risk import CVaR
 from riskgrad.run import Run
 
@@ -127,7 +127,7 @@ def draw(outcomes: Mapping[str, Outcome], path: Path) -> Path:
     page.set_layout_engine("constrained", w_pad=0.14, h_pad=0.14, wspace=0.02)
     for index, (axis, outcome) in enumerate(zip(axes, outcomes.values(), strict=True)):
         draw_walks(axis, outcome.walks, index)
-        axis.set_title(f"trained on {meaning(outcome.played.risk)}", fontsize=11, fontweight="bold", loc="left", pad=8)
+        axis.set_title(f"trained on {outcome.played.risk.meaning}", fontsize=11, fontweight="bold", loc="left", pad=8)
         facts = [f"mean {_tenths(outcome.mean)}", f"worst 5%: {_tenths(outcome.worst)}"]
         words = " \N{MIDDLE DOT} ".join([*facts, f"{percent(outcome.guarded)} pass the guard"])
         axis.set_xlabel(words, fontsize=11.5, loc="left", labelpad=7)

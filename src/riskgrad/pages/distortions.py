@@ -19,7 +19,6 @@ from riskgrad.distortion import (
     SquareRoot,
 )
 from riskgrad.pages.style import COLORS, NEUTRAL, figure, save
-from riskgrad.risk.distortion import describe
 
 TABLE: tuple[DistortionFunction, ...] = (DualPower(3), Quadratic(1), Exponential(3), SquareRoot(20), Logarithmic(20))
 
@@ -51,7 +50,7 @@ def _draw_functions(axis: Axes, attitude: str, distortions: list[DistortionFunct
     s = np.linspace(0.0, 1.0, 401)
     axis.plot(s, Identity()(s), color=NEUTRAL, linestyle="--", linewidth=1.2, label="identity (mean)")
     for g, color in zip(distortions, _cycle(len(distortions)), strict=True):
-        axis.plot(s, g(s), color=color, linewidth=1.8, label=describe(g).removesuffix(":seeking"))
+        axis.plot(s, g(s), color=color, linewidth=1.8, label=str(g).removesuffix(":seeking"))
     below = "below" if attitude == "averse" else "above"
     axis.set_title(f"{attitude}: g {below} the diagonal", loc="left", fontsize=11)
     axis.set(xlabel="s = P(R > x)", ylabel="g(s)", xlim=(0, 1), ylim=(0, 1), aspect="equal")

@@ -26,7 +26,7 @@ from riskgrad.pages.repeat import Recipe, recipe
 from riskgrad.pages.run_figures import Drawn, Mark, common_span, distribution, weights
 from riskgrad.pages.story import told
 from riskgrad.pages.theme import RUNS, inline
-from riskgrad.pages.words import certainty, interval, meaning, number, percent
+from riskgrad.pages.words import certainty, interval, number, percent
 from riskgrad.risk import CVaR, RiskMeasure, parse
 from riskgrad.run import Run
 from riskgrad.run.versions import versions
@@ -161,7 +161,7 @@ def _chapter(
         shared.letter(index),
         index % len(RUNS),
         one,
-        meaning(one.risk),
+        one.risk.meaning,
         tiles,
         [_picture(figure) for figure in drawn if figure is not None],
         [

@@ -13,7 +13,7 @@ import numpy as np
 
 from riskgrad.algorithms.problem import whole
 from riskgrad.errors import InputError, TooLargeError
-from riskgrad.evaluation import played_with
+from riskgrad.evaluation import play_options
 from riskgrad.exact import return_law
 from riskgrad.mdp import FiniteMDP
 from riskgrad.pages.words import tail_mass
@@ -105,8 +105,8 @@ def measures_of(played: Sequence[Played], more: Sequence[str] = ()) -> list[Risk
 def _source(runs: Mapping[str, Run], env: Environment | None) -> Source:
     first = next(iter(runs.values()))
     if env is not None:
-        return resolve_source(env, **played_with(first, env))
-    where = played_with(first, name := str(first.settings.get("env")))
+        return resolve_source(env, **play_options(first, env))
+    where = play_options(first, name := str(first.settings.get("env")))
     for label, run in runs.items():
         if run.settings.get("env") is None:
             raise InputError("env", f"be given, since the run {label} does not say what it was trained on", None)

@@ -12,8 +12,8 @@ from riskgrad.evaluation import Table
 from riskgrad.pages.played import Played
 from riskgrad.pages.run_figures import Drawn, Mark
 from riskgrad.pages.theme import DASHES, INK, MUTED, canvas, color, ticks
-from riskgrad.pages.words import meaning, number, percent
-from riskgrad.risk import CVaR, DistortionMeasure, Mean, RiskMeasure
+from riskgrad.pages.words import number, percent
+from riskgrad.risk import CVaR, RiskMeasure
 
 POINTS = 200
 LEAST_TAIL = 20  # episodes: fewer say little about a tail
@@ -107,7 +107,7 @@ def trade(played: Sequence[Played], tables: Sequence[Table], measure: RiskMeasur
         "Mean against risk",
         page,
         f"Mean and {measure} of each run. {'; '.join(words)}.",
-        f"Across: {measure}, {meaning(measure)}. The crosses are bootstrap intervals. A run that has another above it "
+        f"Across: {measure}, {measure.meaning}. The crosses are bootstrap intervals. A run that has another above it "
         "and to its right is beaten by it on both counts.",
         [Mark(f"{letter(index)} {one.name}", index, "bar") for index, one in enumerate(played)],
     )
@@ -120,8 +120,8 @@ def quantile_weights(played: Sequence[Played]) -> Drawn | None:
     levels = np.linspace(0.0, 1.0, 401)
     seen: dict[str, int] = {}
     for index, one in enumerate(played):
-        g = one.risk.function if isinstance(one.risk, DistortionMeasure) else Identity()
-        if not isinstance(one.risk, DistortionMeasure | Mean) or str(one.risk) in seen:
+        g = Identity() if one.risk.attitude == "neutral" else one.risk.function
+        if g is None or str(one.risk) in seen:
             continue
         seen[str(one.risk)] = index
         drawn = g.derivative(1.0 - levels)
@@ -131,7 +131,7 @@ def quantile_weights(played: Sequence[Played]) -> Drawn | None:
     axis.set(xlabel="episodes, from the worst to the best", ylabel="weight (mean: 1)", xlim=(0.0, 1.0))
     axis.set_ylim(bottom=0.0)
     axis.xaxis.set_major_formatter(ticks(percent))
-    words = [f"{text} is {meaning(played[index].risk)}" for text, index in seen.items()]
+    words = [f"{text} is {played[index].risk.meaning}" for text, index in seen.items()]
     return Drawn(
         "quantile-weights",
         "What each measure looks at",

@@ -7,7 +7,7 @@ from riskgrad.evaluation import Table
 from riskgrad.pages.compare import Comparison, Difference
 from riskgrad.pages.played import Played
 from riskgrad.pages.shared_figures import letter
-from riskgrad.pages.words import meaning, number, percent
+from riskgrad.pages.words import number, percent
 from riskgrad.risk import CVaR
 
 
@@ -41,7 +41,7 @@ def _alone(one: Played, index: int, table: Table) -> str:
     state = "" if one.run.finished else " It was stopped before its end."
     mean, size = number(table["mean"].value), number(len(one.values))
     return (
-        f"{letter(index)} ({one.name}) was trained on {meaning(one.risk)}. On {size} fresh episodes it returns {mean} "
+        f"{letter(index)} ({one.name}) was trained on {one.risk.meaning}. On {size} fresh episodes it returns {mean} "
         f"on average and {number(tail)} over the worst {percent(alpha)}.{state}"
     )
 
@@ -49,7 +49,7 @@ def _alone(one: Played, index: int, table: Table) -> str:
 def _against(one: Played, comparison: Comparison, name: str, first: str) -> str:
     mean = comparison.of(one.name, "mean")
     risk = comparison.of(one.name, "cvar:0.1" if one.risk.attitude == "neutral" else str(one.risk))
-    what = "the mean of the worst 10%" if one.risk.attitude == "neutral" else meaning(one.risk)
+    what = "the mean of the worst 10%" if one.risk.attitude == "neutral" else one.risk.meaning
     gives, gets = _side(mean), _side(risk)
     if gives == gets == "same":
         return f"Between {name} and {first} these episodes show no difference, in the mean or in the risk."

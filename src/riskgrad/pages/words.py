@@ -2,7 +2,7 @@
 
 import math
 
-from riskgrad.risk import CVaR, DistortionMeasure, MeanVariance, RiskMeasure, SmoothCVaR
+from riskgrad.risk import RiskMeasure
 
 MINUS = "\N{MINUS SIGN}"
 
@@ -48,22 +48,4 @@ def certainty(share: float, resamples: int) -> str:
 
 def tail_mass(risk: RiskMeasure) -> float:
     """The mass of the bad tail that a measure looks at; a tenth for those that look at no tail in particular."""
-    return risk.alpha if isinstance(risk, CVaR | SmoothCVaR) and risk.attitude == "averse" else 0.1
-
-
-def meaning(risk: RiskMeasure) -> str:
-    """Say what a measure is, to follow "trained on"."""
-    if risk.attitude == "neutral":
-        return "the mean return"
-    side = "worst" if risk.attitude == "averse" else "best"
-    if isinstance(risk, CVaR):
-        return f"the mean of the {side} {percent(risk.alpha)} of episodes"
-    if isinstance(risk, SmoothCVaR):
-        return f"the mean of about the {side} {percent(risk.alpha)} of episodes, smoothed"
-    if isinstance(risk, MeanVariance):
-        sign = "minus" if risk.price >= 0.0 else "plus"
-        return f"the mean return {sign} {number(abs(risk.price))} times its variance"
-    if isinstance(risk, DistortionMeasure):
-        kind = {"averse": "bad", "seeking": "good"}.get(risk.attitude, "some")
-        return f"a mean that gives {kind} episodes more weight ({risk})"
-    return str(risk)
+    return 0.1 if risk.bad_tail is None else risk.bad_tail

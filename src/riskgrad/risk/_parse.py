@@ -1,21 +1,17 @@
 """Risk measures from strings: `mean`, `cvar:0.1`, `mean-variance:0.5`, `dual-power:2`, `dual-power:2:seeking`.
 
 A string is a name, its numbers and, at the end, the attitude if it is not the default; `str(measure)` gives it back.
+The names are those of the measures and, for the distortion measure of a family, those of the distortions.
 """
 
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from riskgrad import distortion
-from riskgrad.distortion import DistortionFunction
+from riskgrad.distortion import DISTORTIONS, DistortionFunction
 from riskgrad.errors import InputError, UnknownNameError
-from riskgrad.risk.base import RiskMeasure
-from riskgrad.risk.distortion import CVaR, Distortion, SmoothCVaR
-from riskgrad.risk.mean import Mean
-from riskgrad.risk.mean_variance import MeanVariance
-
-MEASURES: tuple[type[RiskMeasure], ...] = (Mean, MeanVariance, CVaR, SmoothCVaR)
+from riskgrad.risk.base import MEASURES, RiskMeasure
+from riskgrad.risk.distortion import Distortion
 
 
 def parse(risk: str | RiskMeasure) -> RiskMeasure:
@@ -43,23 +39,13 @@ def parse(risk: str | RiskMeasure) -> RiskMeasure:
 
 
 def builders() -> Mapping[str, tuple[Callable[..., RiskMeasure], str]]:
-    """Every name that `parse` knows, with what builds it and an example."""
-    known: dict[str, tuple[Callable[..., RiskMeasure], str]] = {
-        measure.name: (measure, measure.example) for measure in MEASURES
-    }
-    for family in families():
-        known[family.name] = (_of(family), family.example)
-    return known
+    """Give every name that `parse` knows, with what builds its measure and an example."""
+    measures = {name: (measure, measure.example) for name, measure in MEASURES.named().items()}
+    families = {name: (_measure_of(family), family.example) for name, family in DISTORTIONS.named().items()}
+    return {**families, **measures}
 
 
-def families() -> list[type[DistortionFunction]]:
-    """The distortion families that a string can build, in the order of their names."""
-    classes = [getattr(distortion, name) for name in distortion.__all__]
-    named = [c for c in classes if isinstance(c, type) and issubclass(c, DistortionFunction) and c.name]
-    return sorted(named, key=lambda family: family.name)
-
-
-def _of(family: type[DistortionFunction]) -> Callable[..., RiskMeasure]:
+def _measure_of(family: type[DistortionFunction]) -> Callable[..., RiskMeasure]:
     def build(*args: Any, **kwargs: Any) -> RiskMeasure:
         return Distortion(family(*args, **kwargs))
 
