@@ -20,7 +20,7 @@ import numpy as np
 
 from riskgrad.distortion import Attitude, DistortionFunction, DualPower
 from riskgrad.errors import InputError
-from riskgrad.risk import Distortion, DistortionMeasure, RiskMeasure
+from riskgrad.risk import Distortion, RiskMeasure
 from riskgrad.types import FloatArray
 
 PAIR: Final = 2.0
@@ -65,9 +65,10 @@ class Way:
         """Give the measure on the path at a weight."""
         if weight == 1.0:
             return self.risk
-        if self.start is None or not isinstance(self.risk, DistortionMeasure):
+        g = self.risk.function
+        if self.start is None or g is None:
             return self.risk.along(weight)
-        return Distortion(Between(self.start, self.risk.function, weight), estimator=self.risk.estimator)
+        return Distortion(Between(self.start, g, weight), estimator=self.risk.estimator)
 
     @property
     def start_text(self) -> str:
@@ -97,11 +98,10 @@ def find_way(path: RiskPath | str | None, risk: RiskMeasure, schedule: str) -> W
         return Way(risk, None, None)
     if isinstance(part, bool) or not isinstance(part, int | float) or not 0.0 < part <= 1.0:
         raise InputError("risk_path", "be a part of the run in (0, 1], a SquarePath, or None", part)
-    if not isinstance(wanted, SquarePath) or not isinstance(risk, DistortionMeasure):
-        return Way(risk, float(part), None)
-    if risk.attitude not in ("averse", "seeking") or not PAIR <= risk.function.slope_bound < np.inf:
-        return Way(risk, float(part), None)
-    return Way(risk, float(part), DualPower(PAIR, attitude=risk.attitude))
+    g, directed = risk.function, risk.attitude in ("averse", "seeking")
+    if isinstance(wanted, SquarePath) and directed and g is not None and PAIR <= g.slope_bound < np.inf:
+        return Way(risk, float(part), DualPower(PAIR, attitude=risk.attitude))
+    return Way(risk, float(part), None)
 
 
 def _read(text: str, risk: RiskMeasure, schedule: str) -> RiskPath | None:

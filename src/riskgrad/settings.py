@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 from riskgrad.checks import check_count, check_not_negative
-from riskgrad.errors import InputError, UnknownNameError
+from riskgrad.errors import InputError, UnknownNameError, refuse_unknown_keyword
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -123,7 +123,9 @@ class Options:
     algorithm: "str | Algorithm" = option(
         "auto", str, "auto, onp-sf, offp-sf or score; in Python also a value, such as rg.OnPSF(directions=8).", panel=""
     )
-    iterations: int | None = option(Rule("200, or by the budget", lambda: 200), int, "Budget in iterations.", check=check_count, panel="")
+    iterations: int | None = option(
+        Rule("200, or by the budget", lambda: 200), int, "Budget in iterations.", check=check_count, panel=""
+    )
     max_episodes: int | None = option(
         None, int, "Budget in episodes instead, held-out ones included; never exceeded.", check=check_count, panel=""
     )
@@ -216,7 +218,7 @@ class Settings(Options):
     """
 
     own: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    given: Sequence[str] = ()
+    given: Sequence[str] = field(default=(), compare=False)
     risk: str = "mean"
     estimator: str | None = None
     env: str | None = None
@@ -239,10 +241,7 @@ class Settings(Options):
 
 def read_options(given: Mapping[str, Any]) -> TrainOptions:
     """Give the options of `rg.train` from keywords; a misspelled one names the nearest right one."""
-    known = facts_of(TrainOptions)
-    for name in given:
-        if name not in known:
-            raise UnknownKeywordError("rg.train", name, known)
+    refuse_unknown_keyword("rg.train", given, facts_of(TrainOptions))
     options = TrainOptions(**given)
     check_options(options)
     if options.schedule not in SCHEDULES:
@@ -254,10 +253,3 @@ def read_options(given: Mapping[str, Any]) -> TrainOptions:
         got = options.max_episodes
         raise InputError("max_episodes", "not be given with the paper's schedule", got, "give iterations=")
     return options
-
-
-class UnknownKeywordError(UnknownNameError, TypeError):
-    """A keyword that a public function does not take; names the function and the nearest right word."""
-
-    def __init__(self, function: str, got: str, known: Mapping[str, Any]) -> None:
-        super().__init__(f"a keyword of {function}", got, known)

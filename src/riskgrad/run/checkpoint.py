@@ -46,7 +46,9 @@ def save_checkpoint(folder: Path, iteration: int, arrays: Mapping[str, NDArray[A
     """
     slots = [folder / name for name in SLOTS]
     turns = [_turn_of(slot) for slot in slots]
-    container.write_container(slots[turns.index(min(turns))], arrays, {**facts, "iteration": iteration, TURN: max(turns) + 1})
+    container.write_container(
+        slots[turns.index(min(turns))], arrays, {**facts, "iteration": iteration, TURN: max(turns) + 1}
+    )
 
 
 def latest_checkpoint(folder: Path) -> Checkpoint | None:

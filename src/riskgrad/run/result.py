@@ -150,9 +150,7 @@ def load(path: str | Path, policy: Policy | None = None, risk: RiskMeasure | Non
     return run_from_facts(arrays, facts, policy, risk)
 
 
-def run_from_facts(
-    arrays: Arrays, facts: Facts, policy: Policy | None, risk: RiskMeasure | None = None
-) -> Run:
+def run_from_facts(arrays: Arrays, facts: Facts, policy: Policy | None, risk: RiskMeasure | None = None) -> Run:
     """Build a run from what a file or a checkpoint holds."""
     thetas: list[FloatArray] = [np.asarray(arrays[name], dtype=np.float64) for name in THETAS]
     if policy is not None and policy.dim != thetas[0].size:

@@ -15,7 +15,7 @@ from riskgrad.paths import find_way
 from riskgrad.policy import Policy
 from riskgrad.policy.base import check_theta
 from riskgrad.random import Purpose, Stream
-from riskgrad.risk import DistortionMeasure, RiskMeasure
+from riskgrad.risk import RiskMeasure
 from riskgrad.settings import Options, TrainOptions, default_of, facts_of
 from riskgrad.sources import LoggedEpisodes, Source
 from riskgrad.theory import schedule as theorem
@@ -110,7 +110,7 @@ def find_slope(risk: RiskMeasure) -> float:
     """Give how many episodes a measure needs to show itself: the largest weight M_g' of one, over that of the mean."""
     if risk.attitude == "neutral":
         return 1.0
-    slope = risk.function.slope_bound if isinstance(risk, DistortionMeasure) else math.inf
+    slope = math.inf if risk.function is None else risk.function.slope_bound
     return max(1.0, slope) if math.isfinite(slope) else UNKNOWN_SLOPE
 
 

@@ -1,59 +1,42 @@
-"""The commands that show and evaluate a policy: `demo`, `evaluate`."""
+"""The command `evaluate`: a trained policy on fresh episodes."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from riskgrad.cli.app import Discount, Environment, Horizon, Json, Options, Seed, app, console, env_options, show_json
+from riskgrad.cli.app import (
+    AsJson,
+    Discount,
+    EnvName,
+    EnvOption,
+    Horizon,
+    Seed,
+    app,
+    console,
+    parse_env_options,
+    print_json,
+)
 
 if TYPE_CHECKING:
     from riskgrad.run import Run
 
 
 @app.command()
-def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the report and the picture.")] = Path("riskgrad-demo"),
-    seed: Seed = 0,
-) -> None:
-    """Train a risk-neutral and a risk-averse policy on a maze, and show what risk-sensitivity bought.
-
-    Example: riskgrad demo --out riskgrad-demo
-    """
-    from riskgrad.algorithms import PRACTICAL  # noqa: PLC0415
-    from riskgrad.pages import demo as story  # noqa: PLC0415 - brings matplotlib and numba
-    from riskgrad.pages.live import Live  # noqa: PLC0415
-
-    console.print(
-        "A maze with two ways to the goal: a short one past a guard, who is seldom there and then costs dearly, and a "
-        "long one round.\nTwo policies learn it: one for the mean return, one for its worst days (the worst 1 in 20). "
-        "The first time, loops are compiled too.",
-        soft_wrap=True,
-    )
-    runs = story.trained(seed, lambda name: Live(console, PRACTICAL.iterations, f"{name:7}"))
-    console.print("Both play the same fresh episodes, and the report is written.")
-    outcomes = story.outcomes_of(runs, seed)
-    page = story.report(outcomes, out / "report.html", seed)
-    story.draw(outcomes, out / "maze.svg")
-    for line in ("", *story.learned(outcomes), f"The report is in {page}: open it in any browser."):
-        console.print(line, soft_wrap=True)
-
-
-@app.command()
 def evaluate(
     run: Annotated[Path, typer.Argument(help="Folder or file of a run.")],
-    env: Environment,
+    env: EnvName,
     risk: Annotated[list[str] | None, typer.Option(help="Measure to report; may be repeated.")] = None,
     episodes: Annotated[int, typer.Option(help="Fresh episodes.")] = 10_000,
     confidence: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
     greedy: Annotated[bool, typer.Option("--greedy", help="Play the likeliest action instead of drawing it.")] = False,
     horizon: Horizon = None,
     discount: Discount = None,
-    env_option: Options = None,
+    env_option: EnvOption = None,
     video: Annotated[Path | None, typer.Option(help="Film the first episodes (.gif), where it renders.")] = None,
     video_episodes: Annotated[int, typer.Option(help="How many episodes to film.")] = 1,
     seed: Seed = 0,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Evaluate a trained policy on fresh episodes, with certified and bootstrap intervals.
 
@@ -62,12 +45,12 @@ def evaluate(
     from riskgrad.evaluation import evaluate as evaluate_run  # noqa: PLC0415
     from riskgrad.run import load  # noqa: PLC0415
 
-    found, given = load(run), env_options(env_option)
+    found, given = load(run), parse_env_options(env_option)
     where: dict[str, Any] = {"horizon": horizon, "discount": discount, "env_options": given}
     film = None if video is None else _filmed(found, env, where, video, video_episodes, greedy=greedy, seed=seed)
     table = evaluate_run(found, env, risk or None, episodes, confidence, greedy=greedy, seed=seed, **where)
     if as_json:
-        show_json({**table.as_dict(), **({} if film is None else {"video": str(video), "frames": film})})
+        print_json({**table.as_dict(), **({} if film is None else {"video": str(video), "frames": film})})
         return
     console.print(str(table), soft_wrap=True, markup=False)
     if film is not None:

@@ -6,13 +6,24 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from riskgrad.cli.app import Discount, Environment, Horizon, Json, Options, Seed, app, console, env_options, show_json
+from riskgrad.cli.app import (
+    AsJson,
+    Discount,
+    EnvName,
+    EnvOption,
+    Horizon,
+    Seed,
+    app,
+    console,
+    parse_env_options,
+    print_json,
+)
 from riskgrad.errors import InputError
 
 
 @app.command()
 def bounds(
-    env: Environment,
+    env: EnvName,
     risk: Annotated[
         str, typer.Option(help="A smooth measure, such as dual-power:2 or smooth-cvar:0.1.")
     ] = "dual-power:2",
@@ -21,9 +32,9 @@ def bounds(
     plot: Annotated[Path | None, typer.Option(help="Draw bound against measured (.svg, .png or .pdf).")] = None,
     horizon: Horizon = None,
     discount: Discount = None,
-    env_option: Options = None,
+    env_option: EnvOption = None,
     seed: Seed = 0,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Put every constant and bound of the theory beside what the model does: literal, sharp, measured.
 
@@ -35,7 +46,7 @@ def bounds(
     from riskgrad.sources import TabularSource, resolve_source  # noqa: PLC0415
     from riskgrad.theory import bounds_table  # noqa: PLC0415
 
-    source = resolve_source(env, horizon, discount, env_options=env_options(env_option))
+    source = resolve_source(env, horizon, discount, env_options=parse_env_options(env_option))
     if not isinstance(source, TabularSource):
         raise InputError("env", "be a finite model for its constants to be known", env)
     mdp = source.mdp
@@ -46,7 +57,7 @@ def bounds(
 
         plot_bounds(rows, plot)
     if as_json:
-        show_json([asdict(row) for row in rows])
+        print_json([asdict(row) for row in rows])
         return
     name = "OffP-SF" if off_policy else "OnP-SF"
     table = Table(title=f"{name} on {env}, {risk}, N = {iterations}", show_lines=True)
