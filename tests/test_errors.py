@@ -28,7 +28,7 @@ def test_a_misspelled_keyword_names_the_function_and_the_nearest_word():
     with pytest.raises(TypeError) as caught:
         errors.refuse_unknown_keyword("rg.train", ["iteratons"], ["iterations", "seed"])
     assert str(caught.value) == "rg.train has no keyword 'iteratons'; did you mean 'iterations'?"
-    with pytest.raises(errors.KeywordError, match="rg.train has no keyword 'zzz'; it has iterations, seed"):
+    with pytest.raises(errors.KeywordError, match=r"rg\.train has no keyword 'zzz'; it has iterations, seed"):
         errors.refuse_unknown_keyword("rg.train", ["zzz"], ["seed", "iterations"])
 
 

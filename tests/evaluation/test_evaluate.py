@@ -144,5 +144,5 @@ def test_what_is_no_run_is_named(bad):
 
 
 def test_a_misspelled_keyword_is_refused_with_the_nearest_one():
-    with pytest.raises(KeywordError, match="rg.evaluate has no keyword 'episods'; did you mean 'episodes'?"):
+    with pytest.raises(KeywordError, match=r"rg\.evaluate has no keyword 'episods'; did you mean 'episodes'\?"):
         rg.evaluate((POLICY, THETA), MODEL, episods=10)

@@ -13,12 +13,12 @@ tests. A family of your own that lives elsewhere joins by `rg.register`.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import ClassVar, Literal, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from riskgrad.checks import check_number
 from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.registry import PartList
 from riskgrad.types import FloatArray
@@ -163,13 +163,6 @@ def check_attitude(attitude: str) -> None:
     """Refuse what is not an attitude that a constructor takes."""
     if attitude not in ("averse", "seeking"):
         raise UnknownNameError("attitude", attitude, ["averse", "seeking"])
-
-
-def check_number(name: str, value: object) -> float:
-    """Check that a value is a real number and give it as a float."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise InputError(name, "be a number", value)
-    return float(value)
 
 
 def write_name(name: str, *numbers: float, attitude: Attitude) -> str:

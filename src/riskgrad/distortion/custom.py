@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from riskgrad.distortion.base import Attitude, DistortionFunction, check_number
+from riskgrad.checks import check_number
+from riskgrad.distortion.base import Attitude, DistortionFunction
 from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.types import FloatArray
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import Self
 
-from riskgrad.distortion.base import Attitude, DistortionFunction, check_number
-from riskgrad.errors import InputError
+from riskgrad.checks import check_share
+from riskgrad.distortion.base import Attitude, DistortionFunction
 from riskgrad.types import FloatArray
 
 
@@ -21,9 +21,7 @@ class Mixture(DistortionFunction):
     weight: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "weight", check_number("weight", self.weight))
-        if not 0.0 <= self.weight <= 1.0:
-            raise InputError("weight", "be in [0, 1]", self.weight)
+        object.__setattr__(self, "weight", check_share("weight", self.weight))
 
     @property
     def attitude(self) -> Attitude:  # pyright: ignore[reportIncompatibleVariableOverride]

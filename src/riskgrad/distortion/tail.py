@@ -10,7 +10,8 @@ from typing import Self
 
 import numpy as np
 
-from riskgrad.distortion.base import Attitude, DistortionFunction, check_attitude, check_number
+from riskgrad.checks import check_number
+from riskgrad.distortion.base import Attitude, DistortionFunction, check_attitude
 from riskgrad.errors import InputError
 from riskgrad.types import FloatArray
 

@@ -17,8 +17,8 @@ from typing import ClassVar, Literal, final, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from riskgrad.checks import check_share
 from riskgrad.distortion import Attitude, DistortionFunction
-from riskgrad.distortion.base import check_number
 from riskgrad.errors import InputError
 from riskgrad.registry import PartList
 from riskgrad.risk.sample import checked_sample
@@ -143,7 +143,7 @@ class Blend(RiskMeasure):
     weight: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "weight", check_weight(self.weight))
+        object.__setattr__(self, "weight", check_share("weight", self.weight))
 
     @property
     def attitude(self) -> Attitude:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -190,14 +190,6 @@ class Blend(RiskMeasure):
         neutral = mean_smoothness(problem, off_policy=off_policy, literal=literal)
         measure = self.measure.smoothness(problem, off_policy=off_policy, literal=literal)
         return mix_smoothness(neutral, measure, self.weight)
-
-
-def check_weight(weight: float) -> float:
-    """Refuse a weight of a mixture outside [0, 1]."""
-    share = check_number("weight", weight)
-    if not 0.0 <= share <= 1.0:
-        raise InputError("weight", "be in [0, 1]", weight)
-    return share
 
 
 MEASURES = PartList("risk", RiskMeasure, "riskgrad.risk")

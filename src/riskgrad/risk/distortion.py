@@ -28,9 +28,10 @@ from typing import Literal, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from riskgrad.checks import check_share
 from riskgrad.distortion import Attitude, DistortionFunction, Mixture
 from riskgrad.errors import InputError, UnknownNameError
-from riskgrad.risk.base import EVERY_AXIOM, Axiom, RiskMeasure, check_weight
+from riskgrad.risk.base import EVERY_AXIOM, Axiom, RiskMeasure
 from riskgrad.risk.sample import checked_sample, distorted_mean, shaped_sample, upper_masses, weighted_distorted_mean
 from riskgrad.risk.smoothness import Constants, Smoothness, normalized_bias, normalized_error, product
 from riskgrad.types import DiscreteLaw, FloatArray, IntArray
@@ -115,7 +116,7 @@ class DistortionMeasure(RiskMeasure):
 
     def along(self, weight: float) -> "Distortion":
         """The measure of the mixture (1 - w) s + w g(s)."""
-        return Distortion(Mixture(self.function, check_weight(weight)), estimator=self.estimator)
+        return Distortion(Mixture(self.function, check_share("weight", weight)), estimator=self.estimator)
 
 
 @final

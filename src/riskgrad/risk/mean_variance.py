@@ -39,10 +39,11 @@ from typing import Literal, cast, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from riskgrad.checks import check_number, check_share
 from riskgrad.distortion import Attitude
-from riskgrad.distortion.base import check_attitude, check_number, write_name
+from riskgrad.distortion.base import check_attitude, write_name
 from riskgrad.errors import InputError, UnknownNameError
-from riskgrad.risk.base import Axiom, RiskMeasure, check_weight
+from riskgrad.risk.base import Axiom, RiskMeasure
 from riskgrad.risk.sample import Sample, checked_sample
 from riskgrad.risk.smoothness import (
     Constants,
@@ -155,7 +156,7 @@ class MeanVariance(RiskMeasure):
 
     def along(self, weight: float) -> "MeanVariance":
         """Mean-variance with weight times lambda."""
-        return MeanVariance(check_weight(weight) * self.lam, self.attitude, estimator=self.estimator)
+        return MeanVariance(check_share("weight", weight) * self.lam, self.attitude, estimator=self.estimator)
 
     @property
     def meaning(self) -> str:
