@@ -42,7 +42,7 @@ def takes_options(
         ]
         told: Any = function
         told.__signature__ = inspect.Signature([*first, *keywords], return_annotation=Run)
-        told.__doc__ = f"{function.__doc__}".replace("OPTIONS", _describe_options())
+        told.__doc__ = f"{function.__doc__}".replace("given: OPTIONS", _describe_options())
         return told
 
     return decorate
@@ -50,7 +50,8 @@ def takes_options(
 
 def _describe_options() -> str:
     """Give a line of the docstring for each option."""
-    return "\n        ".join(f"{name}: {facts.help}" for name, facts in facts_of(TrainOptions).items())
+    lines = (f"{name}: {facts.help}" for name, facts in facts_of(TrainOptions).items())
+    return "\n        ".join(lines)
 
 
 @takes_options(TrainOptions)
@@ -60,7 +61,7 @@ def train(env: Environment, risk: str | RiskMeasure, **given: Any) -> Run:
     Args:
         env: a Gymnasium id, a class or factory, an environment, a finite model, a source of episodes, or a log.
         risk: a risk measure, or a string such as "cvar:0.1".
-        OPTIONS
+        given: OPTIONS
 
     Returns:
         the run: the policy, its parameters, the history and the exact cost in episodes.

@@ -5,11 +5,11 @@ import time
 
 import numpy as np
 import pytest
+from riskgrad.algorithms.observing import of_batch
 from support.environments import Fragile, Scaled
 
 import riskgrad as rg
 from riskgrad.algorithms import PRACTICAL
-from riskgrad.algorithms.observing import of_batch
 from riskgrad.backend import Processes
 from riskgrad.errors import EpisodeError, InputError
 from riskgrad.policy import MLP, Deterministic, Normalized, ObservationStatistics

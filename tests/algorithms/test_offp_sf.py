@@ -2,11 +2,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from riskgrad.algorithms.behavior import taken
+from riskgrad.algorithms.guards import ratios, worth, worth_at
 
 import riskgrad as rg
 from riskgrad.algorithms import PRACTICAL
-from riskgrad.algorithms.behavior import taken
-from riskgrad.algorithms.guards import ratios, worth, worth_at
 from riskgrad.ascent import Adam
 from riskgrad.errors import InputError
 from riskgrad.gradient import sphere

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from riskgrad.run.toml import dumps
 
 import riskgrad as rg
 from riskgrad._train import train as train_function
@@ -17,7 +18,6 @@ from riskgrad.cli.config import flags_of
 from riskgrad.cli.train import train as train_command
 from riskgrad.errors import InputError
 from riskgrad.run.config import CANNOT, PLAIN
-from riskgrad.run.toml import dumps
 
 
 def called(capsys, *words):

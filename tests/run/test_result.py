@@ -2,6 +2,7 @@ import json
 
 import numpy as np
 import pytest
+from riskgrad.run.recipes import built, written
 
 import riskgrad as rg
 from riskgrad.errors import InputError, StorageError
@@ -16,7 +17,6 @@ from riskgrad.policy import (
     TabularGibbs,
 )
 from riskgrad.run import Run
-from riskgrad.run.recipes import built, written
 
 SEEN = ObservationStatistics.of(np.random.default_rng(2).normal(size=(50, 2)) * [1e-3, 7.0])
 

@@ -15,5 +15,3 @@ if TYPE_CHECKING:
     from riskgrad.algorithms.score import Score as Score
 else:
     globals().update(ALGORITHMS.exports())
-
-__all__ = ["ALGORITHMS", "Algorithm", "OffPSF", "OnPSF", "Score", "choose_algorithm"]

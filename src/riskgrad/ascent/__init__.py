@@ -12,5 +12,3 @@ if TYPE_CHECKING:
     from riskgrad.ascent.constant import ConstantStep as ConstantStep
 else:
     globals().update(ASCENTS.exports())
-
-__all__ = ["ASCENTS", "Adam", "Ascent", "ConstantStep", "Moments", "parse_ascent"]

@@ -12,5 +12,3 @@ if TYPE_CHECKING:
     from riskgrad.backend.serial import Serial as Serial
 else:
     globals().update(BACKENDS.exports())
-
-__all__ = ["BACKENDS", "Backend", "Patient", "Processes", "Serial", "parse_backend"]

@@ -36,7 +36,7 @@ class Backend(ABC):
     def map(self, work: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
         """Do the work on each task and give the answers in the order of the tasks; the first error is raised."""
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - most backends start nothing
         """End what was started for the work."""
 
     def __enter__(self) -> Self:

@@ -1,7 +1,7 @@
 """The command `train`. Each of its flags is an option of `rg.train` or of an algorithm, and a key of `--config`.
 
-The flags are made from the options' own facts (`riskgrad.settings`). Those of the algorithms come in when the command is
-used or its help is asked for, so that `riskgrad --help` stays quick.
+The flags are made from the facts beside each option (`riskgrad.settings`). Those of the algorithms come in when the
+command is used or its help is asked for, so that `riskgrad --help` stays quick.
 """
 
 import inspect
