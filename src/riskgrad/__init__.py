@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from riskgrad.run import load as load
     from riskgrad.types import DiscreteLaw as DiscreteLaw
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # public name -> the module that holds it; a folder is its own module
 _HOMES = {
