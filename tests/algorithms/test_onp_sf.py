@@ -79,7 +79,8 @@ def test_common_random_numbers_take_noise_out_of_the_gradient():
 
 
 def test_the_practical_steps_do_not_depend_on_the_scale_of_rewards():
-    large = rg.mdp.two_roads(*(2.0**10 * x for x in (9.0, 13.0)), 0.04, *(2.0**10 * x for x in (60.0, 5.0, 2.0)))
+    k = 2.0**10
+    large = rg.mdp.two_roads(9.0 * k, 13.0 * k, 0.04, 60.0 * k, 5.0 * k, 2.0 * k)
     runs = [rg.onp_sf(TabularSource(mdp, 1), POLICY, "cvar:0.1", iterations=5, entropy=0.1) for mdp in (MDP, large)]
     np.testing.assert_allclose(runs[0].last_theta, runs[1].last_theta, atol=1e-9)
 

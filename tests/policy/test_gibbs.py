@@ -133,8 +133,8 @@ def test_bounds_hold_and_are_attained():
     policy = LinearGibbs(FEATURES)
     gaps = FEATURES[:, :, None] - FEATURES[:, None]
     spread = np.sqrt((gaps**2).sum(axis=-1)).max()
-    np.testing.assert_allclose(policy.bounds, (spread, spread**2 / 4.0))
-    np.testing.assert_allclose(TabularGibbs(2, 2).bounds, LinearGibbs(np.eye(4).reshape(2, 2, 4)).bounds)
+    np.testing.assert_allclose(policy.bounds, (spread, spread**2 / 4.0))  # pyright: ignore[reportCallIssue]
+    np.testing.assert_allclose(TabularGibbs(2, 2).bounds, LinearGibbs(np.eye(4).reshape(2, 2, 4)).bounds)  # pyright: ignore[reportCallIssue]
     assert TabularGibbs(2, 1).bounds == (0.0, 0.0)
     assert POLICIES["linear by function"].bounds is None
     assert Gibbs(bend, 4, bounds=(3.0, 2.0)).bounds == (3.0, 2.0)

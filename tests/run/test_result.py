@@ -114,8 +114,8 @@ def test_policies_made_of_numbers_come_back(tmp_path, policy):
 
 def test_a_policy_that_only_looks_alike_has_no_recipe():
     class TabularGibbs(rg.policy.Policy):  # the name of a kind that can be rebuilt
-        dim = 2
-        probabilities = log_prob = score_sum = None
+        dim = 2  # pyright: ignore[reportAssignmentType]
+        probabilities = log_prob = score_sum = None  # pyright: ignore[reportAssignmentType]
 
     assert written(TabularGibbs())["recipe"] is None
     assert written(Normalized(TabularGibbs(), SEEN))["recipe"] is None

@@ -193,7 +193,7 @@ def acted(space, theta):
             return super().step(action)
 
     source = GymnasiumSource(Seeing(spaces.Box(-1.0, 1.0, (1,)), space, np.ones(1, dtype=np.float32)), horizon=1)
-    low, high = source.action_bounds
+    low, high = source.action_bounds  # pyright: ignore[reportGeneralTypeIssues]
     policy = Deterministic(1, low=low, high=high)
     source.returns(policy, np.full((1, policy.dim), theta), 1, STREAM)
     return taken[0]

@@ -4,12 +4,16 @@ Processes are spawned, not forked: a fork of a program with threads (numba, BLAS
 have no fork. They start with the first task and stay until the backend is closed or this process ends, so that
 environments are made once. Ctrl-C is left to this process, which then ends the others; if it is killed, they end too.
 
+Work and tasks are pickled here, before the pool sees them. A pool pickles in a thread of its own, and Python 3.11 waits
+for ever at its end for a task that failed there.
+
 A script that uses it must be importable: keep what it does under `if __name__ == "__main__":`.
 """
 
 import contextlib
 import multiprocessing
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -17,11 +21,13 @@ from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from types import ModuleType
-from typing import Any, final
+from typing import Any, Final, final
 
 from riskgrad.backend.base import Answer, Backend, Task
 from riskgrad.checks import check_count
 from riskgrad.errors import WorkerError
+
+PROTOCOL: Final = pickle.HIGHEST_PROTOCOL
 
 
 @final
@@ -48,13 +54,17 @@ class Processes(Backend):
     def map(self, work: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
         """Do the work on each task and give the answers in the order of the tasks; the first error is raised.
 
+        What cannot be pickled raises here, and no task is begun.
+
         Args:
             work: a function of a module.
             tasks: what can be pickled.
         """
+        packed_work = pickle.dumps(work, PROTOCOL)
+        packed_tasks = [pickle.dumps(task, PROTOCOL) for task in tasks]  # all of them, before the first one is sent
         pool = self._opened()
         with contextlib.nullcontext() if self._read_script else _unnamed_script():
-            pending: list[Future[Answer]] = [pool.submit(work, task) for task in tasks]
+            pending: list[Future[Answer]] = [pool.submit(_unpack_and_do, packed_work, task) for task in packed_tasks]
         try:
             return [future.result() for future in pending]
         except BrokenProcessPool as error:
@@ -91,6 +101,16 @@ def _unnamed_script() -> Generator[None]:
         yield
     finally:
         sys.modules["__main__"] = script
+
+
+def _unpack_and_do(work: bytes, task: bytes) -> Any:
+    """Do pickled work on a pickled task, in a worker."""
+    try:
+        function, argument = pickle.loads(work), pickle.loads(task)  # noqa: S301 - pickled by the process that waits
+    except (AttributeError, ImportError) as error:
+        advice = "define it in a module, or above the script's `if __name__ == '__main__':`"
+        raise WorkerError(f"a worker process cannot find what its task is made of ({error}); {advice}") from error
+    return function(argument)
 
 
 def _begin() -> None:
