@@ -31,7 +31,7 @@ def example(policy):
         episodes_used=1200,
         held_out_episodes=200,
         held_out_risk=1.5,
-        settings={"algorithm": "offp_sf", "risk": "cvar:0.1", "policy": written(policy)},
+        settings={"algorithm": "offp-sf", "risk": "cvar:0.1", "policy": written(policy)},
         notes=("a note",),
         finished=True,
         given_policy=policy,
