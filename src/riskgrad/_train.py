@@ -26,14 +26,13 @@ from riskgrad.backend import Patient, Processes
 from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.kernels.compile import cores
 from riskgrad.policy import Policy
-from riskgrad.policy.base import WithoutDensity
-from riskgrad.policy.normalize import bare
+from riskgrad.policy.base import POLICIES
 from riskgrad.risk import RiskMeasure, parse
 from riskgrad.run import Run
 from riskgrad.run.recipes import describe, kept_options, written
 from riskgrad.sources.base import Source
+from riskgrad.sources.fit import make_policy
 from riskgrad.sources.gymnasium.source import GymnasiumSource
-from riskgrad.sources.named_policy import NAMES, named_policy
 from riskgrad.sources.resolve import Environment, closing, resolve_source
 
 ALGORITHMS: Final[Mapping[str, Callable[..., Run]]] = {"onp_sf": onp_sf, "offp_sf": offp_sf, "score": score_ascent}
@@ -106,12 +105,12 @@ def train(
     """
     measure = parse(risk)
     with _played(env, horizon, discount, env_options, threads, processes) as source:
-        trained = policy if isinstance(policy, Policy) else named_policy(source, policy)
+        trained = policy if isinstance(policy, Policy) else make_policy(source, policy)
         name = _algorithm(algorithm, measure, trained)
         plain = schedule == "paper"
         options: dict[str, Any] = {"step_size": step_size, "episodes": episodes, "schedule": schedule}
         options |= {"held_out": held_out, "normalize": normalize}
-        bonus = 0.0 if plain or isinstance(bare(trained), WithoutDensity) else PRACTICAL.entropy
+        bonus = 0.0 if plain or not trained.has_density else PRACTICAL.entropy
         options["entropy"] = bonus if entropy is None else entropy
         options["risk_path"] = _path(measure, plain) if risk_path == "auto" else risk_path
         options |= _own(name, plain, smoothing=smoothing, directions=directions, steps_per_batch=steps_per_batch)
@@ -164,16 +163,16 @@ def _refuse_processes(source: Source, backend: object, processes: int) -> None:
 def _name_of(policy: Policy, source: Source) -> str | None:
     """Give the name by which this policy could have been asked for; None where it has none."""
     made = written(policy)
-    for name in NAMES if made["recipe"] is not None else ():
+    for name in POLICIES.named() if made["recipe"] is not None else ():
         with contextlib.suppress(InputError):
-            if written(named_policy(source, name)) == made:
+            if written(make_policy(source, name)) == made:
                 return name
     return None
 
 
 def _algorithm(name: str, risk: RiskMeasure, policy: Policy) -> str:
     plain = str(name).lower().replace("-", "_")
-    if plain == "auto" and isinstance(bare(policy), WithoutDensity):
+    if plain == "auto" and not policy.has_density:
         return "onp_sf"
     if plain == "auto":
         return "offp_sf" if type(risk).influence is RiskMeasure.influence else "score"

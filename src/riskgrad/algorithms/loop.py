@@ -11,7 +11,6 @@ that were in force at it. They are kept with each theta that is kept.
   never those used for a step, and they count in the cost.
 """
 
-import hashlib
 import json
 import math
 import time
@@ -19,8 +18,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict
-
-import numpy as np
 
 from riskgrad.algorithms.state import Iterate, State, resumed
 from riskgrad.ascent import Memory
@@ -168,11 +165,6 @@ def follow(
         if store is not None and (ended or saved != state.iteration):
             store.checkpoint(state.iteration, state.arrays(), state.facts(settings))
     return from_facts(state.arrays(), {**state.facts(settings), "history": state.history}, course.policy)
-
-
-def digest(theta: FloatArray) -> str:
-    """Name a vector of parameters by its bits."""
-    return hashlib.sha256(np.ascontiguousarray(theta).tobytes()).hexdigest()[:16]
 
 
 def _json(settings: Mapping[str, Any]) -> dict[str, Any]:

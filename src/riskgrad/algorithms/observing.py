@@ -19,46 +19,18 @@ What is decided here, and why:
 """
 
 from collections.abc import Callable
-from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from riskgrad.algorithms.practical import PRACTICAL
 from riskgrad.algorithms.problem import Problem
 from riskgrad.errors import InputError
-from riskgrad.policy import Normalized, ObservationStatistics, Policy, TabularGibbs
-from riskgrad.policy.normalize import LIMIT
+from riskgrad.policy import Normalized, ObservationStatistics, Policy
 from riskgrad.random import Purpose, Stream
 from riskgrad.sources.base import Source
-from riskgrad.sources.compiled import CompiledSource
-from riskgrad.sources.gymnasium.source import GymnasiumSource
-from riskgrad.sources.tabular import TabularSource
-from riskgrad.types import Episodes, FloatArray, IntArray, Returns
+from riskgrad.types import Episodes, FloatArray, IntArray, States, Vectors
 
 Begin = Callable[[], tuple[Policy, int]]
-
-
-@runtime_checkable
-class Observing(Protocol):
-    """A source that tells what the episodes it plays have observed."""
-
-    @property
-    def observation_size(self) -> int:
-        """Length of an observation, k."""
-        ...
-
-    def returns_and_statistics(
-        self,
-        policy: Policy,
-        thetas: ArrayLike,
-        episodes: int,
-        stream: Stream,
-        pairs: ArrayLike | None,
-        statistics: ObservationStatistics,
-    ) -> tuple[Returns, ObservationStatistics]:
-        """Play as `Source.returns` does, and add what was observed to the statistics."""
-        ...
 
 
 def begun(problem: Problem, source: Source, on_policy: bool = False) -> Begin:
@@ -71,30 +43,30 @@ def begun(problem: Problem, source: Source, on_policy: bool = False) -> Begin:
     """
     if not problem.normalize:
         return lambda: (problem.policy, 0)
-    states = isinstance(source, TabularSource) or (isinstance(source, GymnasiumSource) and source.n_states is not None)
-    if states or isinstance(problem.policy, TabularGibbs):
+    states = isinstance(source.gives, States)
+    if states:
         raise InputError("normalize", "be False where observations are states", problem.normalize)
-    if on_policy and not isinstance(source, Observing):
+    if on_policy and not source.observes:
         rule = "be False for OnP-SF on a source without `returns_and_statistics`"
         raise InputError("normalize", rule, problem.normalize)
-    if isinstance(problem.policy, Normalized):
+    if problem.policy.statistics is not None:
         return lambda: (problem.policy, 0)
 
     def begin() -> tuple[Policy, int]:
         policy, stream, m = problem.policy, problem.stream(Purpose.OBSERVING), PRACTICAL.first_look
-        if isinstance(source, Observing):
-            none = ObservationStatistics.none(source.observation_size)
+        if source.observes and isinstance(source.gives, Vectors):
+            none = ObservationStatistics.none(source.gives.size)
             _, seen = source.returns_and_statistics(policy, problem.theta[np.newaxis], m, stream, None, none)
         else:
             seen = of_batch(source.record(policy, problem.theta, m, stream))
-        return Normalized(policy, seen, np.inf if isinstance(source, CompiledSource) else LIMIT), m
+        return Normalized(policy, seen, source.observation_limit), m
 
     return begin
 
 
 def begun_with_log(problem: Problem, log: Episodes) -> Begin:
     """The same for logged episodes, whose statistics serve the whole run."""
-    if not problem.normalize or isinstance(problem.policy, Normalized):
+    if not problem.normalize or problem.policy.statistics is not None:
         return lambda: (problem.policy, 0)
     if log.observations.ndim != 2:
         raise InputError("normalize", "be False where observations are no vectors", problem.normalize)
@@ -103,7 +75,7 @@ def begun_with_log(problem: Problem, log: Episodes) -> Begin:
 
 def first_cost(normalize: bool, policy: Policy) -> int:
     """How many episodes the first statistics cost."""
-    return PRACTICAL.first_look if normalize and not isinstance(policy, Normalized) else 0
+    return PRACTICAL.first_look if normalize and policy.statistics is None else 0
 
 
 def observed(
@@ -120,7 +92,7 @@ def observed(
         pairs: which random numbers each row uses [P].
         moves: whether the statistics move.
     """
-    if not moves or not isinstance(policy, Normalized) or not isinstance(source, Observing):
+    if not moves or policy.statistics is None or not source.observes:
         return source.returns(policy, thetas, episodes, stream, pairs).values, policy
     returns, seen = source.returns_and_statistics(policy, thetas, episodes, stream, pairs, policy.statistics)
     return returns.values, policy.by(seen)
@@ -128,7 +100,7 @@ def observed(
 
 def after(policy: Policy, batch: Episodes, moves: bool) -> Policy:
     """Give the policy by the statistics that it has once a recorded batch was seen."""
-    if not moves or not isinstance(policy, Normalized):
+    if not moves or policy.statistics is None:
         return policy
     return policy.by(policy.statistics.merged(of_batch(batch)))
 

@@ -16,19 +16,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from riskgrad.algorithms.entropy import entropy_gradient
-from riskgrad.algorithms.loop import Judge, digest
+from riskgrad.algorithms.loop import Judge
 from riskgrad.algorithms.path import RiskPath, measure_at, settled
 from riskgrad.algorithms.practical import PRACTICAL
 from riskgrad.distortion import DualPower
 from riskgrad.errors import InputError
-from riskgrad.mdp import FiniteMDP
 from riskgrad.policy import Policy
 from riskgrad.policy.base import checked_theta
 from riskgrad.random import Purpose, Stream
 from riskgrad.risk import Distortion, RiskMeasure, parse
 from riskgrad.run.recipes import describe, written
 from riskgrad.sources.base import Source
-from riskgrad.types import Episodes, FloatArray
+from riskgrad.types import Episodes, FloatArray, digest
 
 
 @dataclass(frozen=True)
@@ -175,13 +174,7 @@ def checked_floor(floor: float | None, schedule: str, fresh: bool) -> float:
 
 def source_text(source: Source | None) -> str:
     """Describe where episodes come from, a finite model by its numbers: a run goes on with the same one only."""
-    mdp = getattr(source, "mdp", None)
-    if not isinstance(mdp, FiniteMDP):
-        return describe(source)
-    parts = (mdp.start, mdp.offsets, mdp.probabilities, mdp.next_states, mdp.rewards, mdp.ends)
-    bits = digest(np.concatenate([part.astype(np.float64).ravel() for part in parts]))
-    size = f"{mdp.n_states} states, {mdp.n_actions} actions, horizon {mdp.horizon}, discount {mdp.discount:g}"
-    return f"finite model of {size} ({bits})"
+    return describe(source) if source is None else source.fingerprint()
 
 
 def judge_by_source(problem: Problem, source: Source, episodes: int) -> Judge | None:

@@ -19,8 +19,6 @@ from riskgrad.ascent import Adam, Ascent, ConstantStep, parse
 from riskgrad.errors import UnknownNameError
 from riskgrad.gradient._smoothed import checked_smoothing
 from riskgrad.policy import Policy
-from riskgrad.policy.base import WithoutDensity
-from riskgrad.policy.normalize import bare
 from riskgrad.risk import RiskMeasure
 from riskgrad.risk.distortion import DistortionMeasure
 from riskgrad.run.recipes import describe
@@ -97,7 +95,7 @@ def default_numbers(policy: Policy, risk: RiskMeasure, *, off_policy: bool) -> N
     step = min(ours.step_size, ours.layered_step / math.sqrt(policy.dim)) if policy.layered else ours.step_size
     if off_policy:
         directions, episodes = ours.off_policy_directions, ours.batch_episodes
-    elif isinstance(bare(policy), WithoutDensity):
+    elif not policy.has_density:
         directions, episodes = ours.deterministic_directions, math.ceil(_slope(risk))
         # what is known of the function is its average over a ball of radius mu: a step stays within it
         step = min(step, smoothing / math.sqrt(policy.dim))

@@ -31,13 +31,9 @@ def policies(as_json: Json = False) -> None:
 
     Example: riskgrad policies
     """
-    import inspect  # noqa: PLC0415
+    from riskgrad.policy import POLICIES  # noqa: PLC0415
 
-    from riskgrad import policy  # noqa: PLC0415
-
-    found = [getattr(policy, name) for name in policy.__all__]
-    kinds = [kind for kind in found if issubclass(kind, policy.Policy) and not inspect.isabstract(kind)]
-    rows = [(kind.__name__, (kind.__doc__ or "").strip().splitlines()[0]) for kind in kinds]
+    rows = [(kind.__name__, (kind.__doc__ or "").strip().splitlines()[0]) for kind in POLICIES.parts()]
     if as_json:
         show_json([{"name": name, "about": about} for name, about in rows])
         return

@@ -14,8 +14,6 @@ from riskgrad.algorithms import PRACTICAL
 from riskgrad.algorithms.path import SquarePath, settled
 from riskgrad.algorithms.problem import held_out_size
 from riskgrad.algorithms.schedule import default_numbers
-from riskgrad.policy.base import WithoutDensity
-from riskgrad.policy.normalize import bare
 from riskgrad.risk import Distortion, parse
 from riskgrad.run import Run
 from riskgrad.run.config import OPTIONS, obstacles, options_of
@@ -59,7 +57,7 @@ def defaults(run: Run) -> dict[str, Any]:
     settings = run.settings
     algorithm, risk, policy = settings["algorithm"], parse(settings["risk"]), run.policy
     numbers = default_numbers(policy, risk, off_policy=algorithm != "onp_sf")
-    entropy = 0.0 if isinstance(bare(policy), WithoutDensity) else PRACTICAL.entropy
+    entropy = PRACTICAL.entropy if policy.has_density else 0.0
     cost = numbers.episodes
     if algorithm == "onp_sf":
         cost = 2 * numbers.directions * numbers.episodes + (numbers.episodes if entropy > 0.0 else 0)
