@@ -93,7 +93,7 @@ def test_it_learns_what_raw_observations_hide(algorithm):
 
 def test_a_policy_without_a_density_sees_them_too():
     run = trained("auto", policy="deterministic", iterations=20, episodes=20)
-    assert isinstance(run.policy.policy, Deterministic)
+    assert isinstance(run.policy.inner, Deterministic)
     assert rg.evaluate(run, Scaled, "mean", 200).rows[0].value > 5.0
 
 
@@ -206,10 +206,10 @@ def test_a_run_comes_back_without_help(tmp_path, policy):
     run.save(tmp_path / "run.rg")
     table = rg.evaluate(run, "CartPole-v1", episodes=50).as_dict()
     path = tmp_path / "run.rg"
-    for again in (rg.load(tmp_path / "run"), rg.load(path), rg.load(path, run.policy.policy)):
+    for again in (rg.load(tmp_path / "run"), rg.load(path), rg.load(path, run.policy.inner)):
         same(again, run)
         assert rg.evaluate(again, "CartPole-v1", episodes=50).as_dict() == table
-    raw = rg.evaluate((run.policy.policy, run.theta), "CartPole-v1", episodes=50, horizon=30).as_dict()
+    raw = rg.evaluate((run.policy.inner, run.theta), "CartPole-v1", episodes=50, horizon=30).as_dict()
     assert raw["rows"] != table["rows"]
 
 
@@ -222,7 +222,7 @@ def test_a_run_is_built_on_with_its_statistics(tmp_path):
     rg.train(Scaled, "mean", policy=first.policy, theta=first.theta, **fixed)
     again = rg.load(tmp_path / "run")
     np.testing.assert_array_equal(again.policy.statistics.mean, first.policy.statistics.mean)
-    assert isinstance(again.policy.policy, MLP)
+    assert isinstance(again.policy.inner, MLP)
     assert (again.settings["normalize"], again.settings["policy"]["kind"]) == (None, "Normalized")
 
 
@@ -273,8 +273,7 @@ def test_refuses_in_one_line(tmp_path, env, options, message):
 
 
 def test_on_policy_needs_a_source_that_tells_what_it_saw():
-    class Silent:
-        return_range = None
+    class Silent(rg.sources.Source):
         returns = record = None
 
     with pytest.raises(InputError, match="normalize must be False for OnP-SF on a source without `returns_and_stat"):

@@ -143,7 +143,7 @@ def test_the_time_limit_is_ours():
     assert source.horizon == 200
     assert GymnasiumSource("Pendulum-v1", horizon=300).horizon == 300
     longer = GymnasiumSource("Pendulum-v1", horizon=210)
-    policy = Gaussian(3, *source.action_bounds)
+    policy = Gaussian(3, source.takes.low, source.takes.high)
     assert np.all(longer.returns(policy, np.zeros((1, policy.dim)), 2, STREAM).lengths == 210)
     inner = gymnasium.wrappers.TransformReward(gymnasium.make("Pendulum-v1", max_episode_steps=30), lambda r: -r)
     wrapped = GymnasiumSource(inner)

@@ -17,7 +17,7 @@ from riskgrad.errors import InputError
 from riskgrad.pages.played import Played
 from riskgrad.random import Purpose, Stream
 from riskgrad.sources.compiled import CompiledSource
-from riskgrad.sources.gymnasium.recipe import Env, Recipe
+from riskgrad.sources.gymnasium.recipe import Env, EnvRecipe
 from riskgrad.sources.gymnasium.source import GymnasiumSource
 from riskgrad.types import FloatArray, IntArray
 
@@ -136,7 +136,7 @@ def _maker(one: Played) -> Callable[[], Env] | None:
         return one.source.make
     name = one.source.env.id if isinstance(one.source, CompiledSource) else one.run.settings.get("env")
     try:
-        return Recipe.of(str(name), one.run.env_options).make
+        return EnvRecipe.of(str(name), one.run.env_options).make
     except InputError:
         return None
 
