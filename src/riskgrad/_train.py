@@ -16,9 +16,10 @@ from riskgrad.algorithms import choose_algorithm
 from riskgrad.backend import Backend, Patient, parse_backend
 from riskgrad.errors import InputError
 from riskgrad.policy import Policy
+from riskgrad.policy.base import describe_policy
 from riskgrad.risk import RiskMeasure, parse
 from riskgrad.run import Run
-from riskgrad.run.describe import describe, describe_env_options, describe_policy, digest
+from riskgrad.run.describe import describe, describe_env_options, digest
 from riskgrad.settings import Settings, TrainOptions, facts_of, read_options
 from riskgrad.sources import Environment, Source, closing, find_policy_name, make_policy, resolve_source
 from riskgrad.training.algorithm import Algorithm
@@ -107,9 +108,9 @@ def _describe_run(env: Environment, plan: Plan, options: TrainOptions, algorithm
     problem = plan.problem
     env_options, env_options_text = describe_env_options(options.env_options)
     named = options.policy if isinstance(options.policy, str) else find_policy_name(problem.policy, problem.source)
-    before = algorithm.options()
-    usual = TrainOptions()
+    usual, own, usual_own = TrainOptions(), algorithm.options(), type(algorithm)().options()
     given = [name for name in facts_of(Settings) if getattr(options, name) != getattr(usual, name)]
+    given += [name for name, value in own.items() if value != usual_own[name]]
     return Settings(
         algorithm=plan.algorithm.name,
         iterations=problem.iterations,
@@ -125,7 +126,7 @@ def _describe_run(env: Environment, plan: Plan, options: TrainOptions, algorithm
         entropy=problem.entropy,
         held_out=plan.held_out,
         own=plan.algorithm.options(),
-        given=(*given, *(name for name, value in before.items() if value is not None)),
+        given=tuple(given),
         risk=describe(problem.risk),
         estimator=problem.risk.estimator,
         env=env if isinstance(env, str) else None,

@@ -1,8 +1,4 @@
-"""What a file says of a part of a run: in words, and for a policy by the numbers that rebuild it, never by code.
-
-A policy that holds a function of the user's (`Gibbs`, features given as a function) has no recipe: its run is loaded
-with `rg.load(path, policy=...)`.
-"""
+"""What a file says of the parts of a run, in words or in bits, never by code."""
 
 import hashlib
 import json
@@ -11,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from riskgrad.policy import POLICIES, Policy
 from riskgrad.types import FloatArray
 
 
@@ -19,19 +14,6 @@ def describe(thing: object) -> str:
     """Describe a thing in words, without the address that a bare object prints and that differs between processes."""
     words = str(thing)
     return type(thing).__name__ if " at 0x" in words else words
-
-
-def describe_policy(policy: Policy) -> dict[str, Any]:
-    """Describe a policy: its kind, its text, and the recipe that rebuilds it, if it has one."""
-    return {"kind": type(policy).__name__, "text": describe(policy), "recipe": policy.recipe()}
-
-
-def rebuild_policy(facts: Mapping[str, Any]) -> Policy | None:
-    """Rebuild the policy that `describe_policy` described; None where it has no recipe."""
-    recipe = facts.get("recipe")
-    kinds = {kind.__name__: kind for kind in POLICIES.parts()}
-    kind = kinds.get(facts.get("kind", ""))
-    return None if kind is None or recipe is None else kind.from_recipe(recipe)
 
 
 def describe_env_options(options: Mapping[str, Any] | None) -> tuple[dict[str, Any] | None, str | None]:

@@ -13,10 +13,10 @@ import numpy as np
 
 from riskgrad.errors import InputError, StorageError
 from riskgrad.policy import Normalized, Policy
+from riskgrad.policy.base import rebuild_policy
 from riskgrad.risk import RiskMeasure, parse
 from riskgrad.run.checkpoint import latest_checkpoint
 from riskgrad.run.container import Arrays, Facts, read_container, write_container
-from riskgrad.run.describe import rebuild_policy
 from riskgrad.run.record import Line, read_history
 from riskgrad.run.versions import current_versions
 from riskgrad.settings import Settings

@@ -43,7 +43,7 @@ def statistics_move(k: int, iterations: int) -> bool:
 def first_policy(problem: "Problem") -> tuple[Policy, int]:
     """Give the policy that acts by theta_0, and how many episodes it took to find its statistics."""
     source, policy = problem.source, problem.policy
-    if not problem.normalize or isinstance(policy, Normalized):
+    if not problem.normalize or policy.statistics is not None:
         return policy, 0
     logged = problem.batches.logged
     if logged is not None:
@@ -74,7 +74,7 @@ def check_normalizable(source: Source, policy: Policy, records: bool) -> None:
 
 def first_cost(normalize: bool, policy: Policy) -> int:
     """Give how many episodes the first statistics cost."""
-    return FIRST_EPISODES if normalize and not isinstance(policy, Normalized) else 0
+    return FIRST_EPISODES if normalize and policy.statistics is None else 0
 
 
 def play_and_observe(
@@ -91,17 +91,17 @@ def play_and_observe(
         pairs: which random numbers each row uses [P].
         moves: whether the statistics move.
     """
-    if not moves or not isinstance(policy, Normalized) or not source.observes:
+    before = policy.statistics
+    if not moves or before is None or not source.observes:
         return source.returns(policy, thetas, episodes, stream, pairs).values, policy
-    returns, seen = source.returns_and_statistics(policy, thetas, episodes, stream, pairs, policy.statistics)
+    returns, seen = source.returns_and_statistics(policy, thetas, episodes, stream, pairs, before)
     return returns.values, policy.by(seen)
 
 
 def policy_after(policy: Policy, batch: Episodes, moves: bool) -> Policy:
     """Give the policy by the statistics that it has once a recorded batch was seen."""
-    if not moves or not isinstance(policy, Normalized):
-        return policy
-    return policy.by(policy.statistics.merged(batch_statistics(batch)))
+    before = policy.statistics
+    return policy if not moves or before is None else policy.by(before.merged(batch_statistics(batch)))
 
 
 def batch_statistics(batch: Episodes) -> ObservationStatistics:
