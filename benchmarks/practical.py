@@ -69,7 +69,9 @@ def train(work: tuple[str, dict[str, Any], int]) -> dict[str, Any]:
     name, setting, seed = work
     task, full = problem(name), {**CENTER, **setting}
     path = None if full["path"] is None or task.risk == "mean" else float(full["path"])
-    run = train_plainly(rg.Score, task.source,
+    run = train_plainly(
+        rg.Score,
+        task.source,
         task.policy,
         task.risk,
         iterations=int(BUDGETS.get(name, BUDGET) / 1.1 / full["episodes"]),

@@ -43,7 +43,12 @@ if TYPE_CHECKING:
     from riskgrad.algorithms import OnPSF as OnPSF
     from riskgrad.algorithms import Score as Score
     from riskgrad.evaluation import evaluate as evaluate
-    from riskgrad.pages.distortions import plot_distortions as plot_distortions
+    from riskgrad.pages import compare as compare
+    from riskgrad.pages import frontier as frontier
+    from riskgrad.pages import plot_bounds as plot_bounds
+    from riskgrad.pages import plot_distortions as plot_distortions
+    from riskgrad.pages import plot_frontier as plot_frontier
+    from riskgrad.pages import report as report
     from riskgrad.registry import register as register
     from riskgrad.run import Run as Run
     from riskgrad.run import load as load
@@ -85,7 +90,12 @@ _HOMES = {
     "Score": "riskgrad.algorithms",
     "evaluate": "riskgrad.evaluation",
     "load": "riskgrad.run",
-    "plot_distortions": "riskgrad.pages.distortions",
+    "compare": "riskgrad.pages",
+    "frontier": "riskgrad.pages",
+    "plot_bounds": "riskgrad.pages",
+    "plot_distortions": "riskgrad.pages",
+    "plot_frontier": "riskgrad.pages",
+    "report": "riskgrad.pages",
     "register": "riskgrad.registry",
     "train": "riskgrad._train",
 }

@@ -1,7 +1,7 @@
 import pytest
 
 import riskgrad as rg
-from riskgrad.pages.page import write_report
+from riskgrad.pages.page import report
 
 HOSTILE = '<script>alert("x")</script> & $\\frac{1}{2}$'
 
@@ -25,7 +25,7 @@ def four(runs):
 
 @pytest.fixture(scope="session")
 def page(four, tmp_path_factory):
-    return write_report(four, tmp_path_factory.mktemp("page") / "report.html", episodes=2000)
+    return report(four, tmp_path_factory.mktemp("page") / "report.html", episodes=2000)
 
 
 @pytest.fixture(scope="session")
@@ -37,4 +37,4 @@ def maze_runs():
 
 @pytest.fixture(scope="session")
 def maze_page(maze_runs, tmp_path_factory):
-    return write_report(maze_runs, tmp_path_factory.mktemp("maze") / "report.html", episodes=1000)
+    return report(maze_runs, tmp_path_factory.mktemp("maze") / "report.html", episodes=1000)

@@ -53,7 +53,7 @@ def bounds(
     policy = TabularGibbs(mdp.n_states, mdp.n_actions)
     rows = bounds_table(mdp, policy, risk, iterations, off_policy=off_policy, seed=seed)
     if plot is not None:
-        from riskgrad.pages.bounds import plot_bounds  # noqa: PLC0415
+        from riskgrad.pages.plots import plot_bounds  # noqa: PLC0415
 
         plot_bounds(rows, plot)
     if as_json:

@@ -23,11 +23,11 @@ def compare(
     Example: riskgrad compare runs/pass runs/valley --risk mean --risk cvar:0.1
     """
     from riskgrad.evaluation.bootstrap import RESAMPLES  # noqa: PLC0415
-    from riskgrad.pages.compare import compare as compare_runs  # noqa: PLC0415
-    from riskgrad.pages.played import loaded  # noqa: PLC0415
-    from riskgrad.pages.words import certainty, interval, number, percent  # noqa: PLC0415
+    from riskgrad.pages.comparison import compare as compare_runs  # noqa: PLC0415
+    from riskgrad.pages.played import load_runs  # noqa: PLC0415
+    from riskgrad.pages.prose import certainty, percent, write, write_interval  # noqa: PLC0415
 
-    found = compare_runs(loaded(runs), env, risk or None, episodes, confidence, seed=seed)
+    found = compare_runs(load_runs(runs), env, risk or None, episodes, confidence, seed=seed)
     if as_json:
         print_json(found.as_dict())
         return
@@ -41,6 +41,6 @@ def compare(
             table.add_column(column, justify="right", no_wrap=True)
         for row in found.rows:
             if row.second == second:
-                numbers = (number(value) for value in (row.first_value, row.second_value, row.difference))
-                table.add_row(row.risk, *numbers, interval(row.interval), certainty(row.better, RESAMPLES))
+                numbers = (write(value) for value in (row.first_value, row.second_value, row.difference))
+                table.add_row(row.risk, *numbers, write_interval(row.interval), certainty(row.better, RESAMPLES))
         console.print(table)

@@ -17,7 +17,6 @@ def demo(
 
     Example: riskgrad demo --out riskgrad-demo
     """
-    from riskgrad.algorithms import PRACTICAL  # noqa: PLC0415
     from riskgrad.pages import demo as story  # noqa: PLC0415 - brings matplotlib and numba
     from riskgrad.pages.live import Live  # noqa: PLC0415
 
@@ -27,10 +26,10 @@ def demo(
         "The first time, loops are compiled too.",
         soft_wrap=True,
     )
-    runs = story.trained(seed, lambda name: Live(console, PRACTICAL.iterations, f"{name:7}"))
+    runs = story.train_both(seed, lambda name: Live(console, None, f"{name:7}"))
     console.print("Both play the same fresh episodes, and the report is written.")
     outcomes = story.outcomes_of(runs, seed)
-    page = story.report(outcomes, out / "report.html", seed)
-    story.draw(outcomes, out / "maze.svg")
-    for line in ("", *story.learned(outcomes), f"The report is in {page}: open it in any browser."):
+    page = story.write_page(outcomes, out / "report.html", seed)
+    story.draw_both(outcomes, out / "maze.svg")
+    for line in ("", *story.lesson(outcomes), f"The report is in {page}: open it in any browser."):
         console.print(line, soft_wrap=True)

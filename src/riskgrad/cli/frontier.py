@@ -47,10 +47,10 @@ def frontier(
     Example: riskgrad frontier risky-safe --risk mean-variance --levels 0.01,0.1 --iterations 40 --plot frontier.svg
     """
     from riskgrad.kernels.compile import cores  # noqa: PLC0415
-    from riskgrad.pages.frontier import frontier as family  # noqa: PLC0415
-    from riskgrad.pages.frontier import plot_frontier  # noqa: PLC0415
+    from riskgrad.pages.family import frontier as family  # noqa: PLC0415
     from riskgrad.pages.live import LiveFamily  # noqa: PLC0415
-    from riskgrad.pages.words import interval, number  # noqa: PLC0415
+    from riskgrad.pages.plots import plot_frontier  # noqa: PLC0415
+    from riskgrad.pages.prose import write, write_interval  # noqa: PLC0415
 
     where: dict[str, Any] = {"horizon": horizon, "discount": discount, "env_options": parse_env_options(env_option)}
     settings: dict[str, Any] = {"episodes": episodes, "confidence": confidence, "seed": seed, "iterations": iterations}
@@ -71,7 +71,9 @@ def frontier(
     for column in ("mean", "interval", found.against, "interval"):
         table.add_column(column, justify="right", no_wrap=True)
     for point in found.points:
-        cells = [text for row in (point.mean, point.against) for text in (number(row.value), interval(row.bootstrap))]
+        cells = [
+            text for row in (point.mean, point.against) for text in (write(row.value), write_interval(row.bootstrap))
+        ]
         table.add_row(f"{point.risk}{' *' if point.efficient else ''}", *cells)
     console.print(table)
     console.print("* no other policy is better both in the mean and in the risk")

@@ -23,10 +23,10 @@ def report(
 
     Example: riskgrad report runs/pass runs/valley --out report.html
     """
-    from riskgrad.pages.page import write_report  # noqa: PLC0415
-    from riskgrad.pages.played import loaded  # noqa: PLC0415
+    from riskgrad.pages.page import report as write_report  # noqa: PLC0415
+    from riskgrad.pages.played import load_runs  # noqa: PLC0415
 
-    found = loaded(runs)
+    found = load_runs(runs)
     page = write_report(found, out, env, episodes=episodes, confidence=confidence, seed=seed, title=title)
     if as_json:
         print_json({"page": str(page), "bytes": page.stat().st_size, "runs": list(found)})

@@ -1,4 +1,4 @@
-"""Numbers and measures in plain words, for people who do not know the symbols."""
+"""How a page writes: numbers, intervals and shares as a person would, for readers who do not know the symbols."""
 
 import math
 
@@ -7,7 +7,7 @@ from riskgrad.risk import RiskMeasure
 MINUS = "\N{MINUS SIGN}"
 
 
-def number(value: float | None, precision: float | None = None) -> str:
+def write(value: float | None, precision: float | None = None) -> str:
     """Write a number as a person would: four digits, thousands apart, a real minus sign.
 
     Args:
@@ -26,12 +26,12 @@ def number(value: float | None, precision: float | None = None) -> str:
     return text.replace("-", MINUS) if float(text.replace(",", "")) != 0.0 else text.lstrip("-")
 
 
-def interval(ends: tuple[float, float] | None) -> str:
+def write_interval(ends: tuple[float, float] | None) -> str:
     """Write an interval with the digits that its width is worth."""
     if ends is None:
         return "none"
     width = ends[1] - ends[0]
-    return f"{number(ends[0], width or None)} to {number(ends[1], width or None)}"
+    return f"{write(ends[0], width or None)} to {write(ends[1], width or None)}"
 
 
 def percent(share: float) -> str:
@@ -47,5 +47,10 @@ def certainty(share: float, resamples: int) -> str:
 
 
 def tail_mass(risk: RiskMeasure) -> float:
-    """The mass of the bad tail that a measure looks at; a tenth for those that look at no tail in particular."""
+    """Give the mass of the bad tail that a measure looks at; a tenth where it looks at no tail in particular."""
     return 0.1 if risk.bad_tail is None else risk.bad_tail
+
+
+def run_letter(index: int) -> str:
+    """Give the letter by which a page calls a run: A, B, ..."""
+    return chr(ord("A") + index) if index < 26 else str(index + 1)
