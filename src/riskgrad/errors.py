@@ -7,7 +7,7 @@
     ├── KeywordError (TypeError)     a public function has no such keyword; offers the nearest one
     ├── ContractError (AssertionError)   a user's part does not keep what it promises
     ├── EpisodeError (RuntimeError)  an environment failed; names it, the policy's row, the seed and the step
-    ├── WorkerError (RuntimeError)   a process that did a part of the work died
+    ├── WorkerError (RuntimeError)   a process that did a part of the work died, or could not read it
     └── StorageError (OSError)       the disk is full, a folder is read-only, a file cannot be read
         └── DamagedFileError         a file is not what was written to it
 
@@ -98,7 +98,7 @@ class EpisodeError(RiskgradError, RuntimeError):
 
 
 class WorkerError(RiskgradError, RuntimeError):
-    """A process that did a part of the work died: out of memory, killed, or crashed in an environment's own code."""
+    """A process that did a part of the work could not read it, or died: out of memory, killed, or by a crash."""
 
 
 class StorageError(RiskgradError, OSError):

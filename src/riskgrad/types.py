@@ -4,9 +4,16 @@
 
 `Returns` is what a source of episodes gives for many policies, `Episodes` is a recorded batch of one policy that can be
 reweighted for others, `DiscreteLaw` is an exact law of the return, and `Gradient` is an estimate with its error.
+
+What passes between an environment and a policy has a type as well. A source says what it gives and what it takes, a
+policy says what it reads and how it acts, and `riskgrad.sources.fit` compares them by value:
+
+    observations   States(n)   Vectors(size)
+    actions        Choice(n)   Choices(sizes)   Numbers(low, high)
 """
 
-from dataclasses import dataclass
+import hashlib
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -19,6 +26,63 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 MASS_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class States:
+    """Observations that are one of n states, the integers 0 .. n - 1."""
+
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """Observations that are vectors of numbers.
+
+    Attributes:
+        size: how many numbers.
+        one_hot: whether they are a soft one-hot, not negative and summing to 1. It does not count in comparisons: who
+            reads vectors of this size reads these too.
+    """
+
+    size: int
+    one_hot: bool = field(default=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Actions that are one of n choices, the integers 0 .. n - 1."""
+
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """Actions of several components, each a choice of its own, one of sizes[i]."""
+
+    sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Actions that are vectors of numbers.
+
+    Attributes:
+        low: the smallest value of each coordinate; -inf where there is none.
+        high: the largest value of each coordinate; inf where there is none.
+    """
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates."""
+        return len(self.low)
+
+
+Observed = States | Vectors
+Action = Choice | Choices | Numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +202,11 @@ class DiscreteLaw:
 
     def __len__(self) -> int:
         return len(self.values)
+
+
+def digest(array: NDArray[Any]) -> str:
+    """Name an array by its bits."""
+    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()[:16]
 
 
 def _checked_atoms(values: ArrayLike, probabilities: ArrayLike) -> tuple[FloatArray, FloatArray]:

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from support.environments import Countdown
 
-from riskgrad import episodes, mdp
+from riskgrad import mdp, sources
 from riskgrad.backend import Processes
 from riskgrad.envs import compiled_twin
 from riskgrad.errors import ContractError
 from riskgrad.random import Stream
-from riskgrad.sources import CompiledSource, GymnasiumSource, Source, TabularSource, named_policy
+from riskgrad.sources import CompiledSource, GymnasiumSource, Source, TabularSource, make_policy
 from riskgrad.testing import check_source
 
 CASES = {
@@ -28,27 +28,31 @@ CASES = {
 @pytest.mark.parametrize("build", CASES.values(), ids=CASES.keys())
 def test_contract(build):
     source = build()
-    check_source(source, named_policy(source), episodes=60)
+    check_source(source, make_policy(source), episodes=60)
 
 
 def test_contract_in_processes():
     with Processes(2) as backend:
         source = GymnasiumSource(Countdown, 20, backend=backend)
-        check_source(source, named_policy(source), episodes=40)
+        check_source(source, make_policy(source), episodes=40)
 
 
 def test_policies_without_a_density_are_checked_as_far_as_they_go():
     source = GymnasiumSource(Countdown, 20)
-    check_source(source, named_policy(source, "deterministic"), episodes=20)
+    check_source(source, make_policy(source, "deterministic"), episodes=20)
 
 
-class Broken:
+class Broken(Source):
     """A source of which one answer is put wrong."""
 
     def __init__(self, returns=None, record=None, return_range=None):
         self.true = TabularSource(mdp.two_roads())
         self.change_returns, self.change_record = returns, record
-        self.return_range = return_range or self.true.return_range
+        self.range = return_range or self.true.return_range
+
+    @property
+    def return_range(self):
+        return self.range
 
     def returns(self, policy, thetas, episodes, stream, pairs=None):
         if self.change_returns == "pairs":
@@ -85,15 +89,15 @@ def fewer(found):
 def test_broken_sources_are_caught(changes, words):
     source = Broken(**changes)
     with pytest.raises(ContractError) as caught:
-        check_source(source, named_policy(source.true), episodes=400)
+        check_source(source, make_policy(source.true), episodes=400)
     assert words in str(caught.value)
 
 
 def test_every_source_is_exported_and_in_the_contract():
     found = set()
-    for module in pkgutil.iter_modules(episodes.__path__):
+    for module in pkgutil.iter_modules(sources.__path__):
         for name, thing in vars(importlib.import_module(f"riskgrad.sources.{module.name}")).items():
             if isinstance(thing, type) and {"returns", "record"} <= set(dir(thing)) and thing is not Source:
                 found.add(name)
-    assert found <= set(episodes.__all__), "one export line is missing"
+    assert found <= set(sources.__all__), "one export line is missing"
     assert found <= {type(build()).__name__ for build in CASES.values()}, "one case above is missing"

@@ -11,14 +11,14 @@ def runs():
     """A neutral run and an averse off-policy one, short but told apart."""
     return {
         "neutral": rg.train("two-roads", "mean", iterations=25, seed=0),
-        "averse": rg.train("two-roads", "cvar:0.1", algorithm="offp_sf", iterations=25, seed=0),
+        "averse": rg.train("two-roads", "cvar:0.1", algorithm="offp-sf", iterations=25, seed=0),
     }
 
 
 @pytest.fixture(scope="session")
 def four(runs):
     """Four runs, one of them with a hostile name."""
-    plain = rg.train("two-roads", "dual-power:3", algorithm="onp_sf", iterations=10, seed=1)
+    plain = rg.train("two-roads", "dual-power:3", algorithm="onp-sf", iterations=10, seed=1)
     bare = rg.train("two-roads", "mean-variance:0.1", iterations=300, seed=2, risk_path=None, entropy=0.0)
     return {**runs, HOSTILE: plain, "variance": bare}
 

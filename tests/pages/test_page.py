@@ -232,7 +232,7 @@ class Worst(RiskMeasure):
 
 
 def test_a_measure_of_ones_own_is_reported_where_it_is_given(tmp_path, capsys):
-    run = rg.train("two-roads", Worst(), algorithm="onp_sf", iterations=3, episodes=20, folder=tmp_path / "own")
+    run = rg.train("two-roads", Worst(), algorithm="onp-sf", iterations=3, episodes=20, folder=tmp_path / "own")
     report({"own": run}, tmp_path / "own.html", episodes=200)
     assert "the worst return" in (tmp_path / "own.html").read_text()
     given = rg.load(tmp_path / "own", risk=Worst())

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from riskgrad import compiled
 from riskgrad.errors import InputError
-from riskgrad.policy import LinearGibbs, LinearSoftmax, TabularGibbs, _linear_kernels
+from riskgrad.kernels import compile as compiling
+from riskgrad.kernels import linear_softmax as kernels
+from riskgrad.policy import LinearGibbs, LinearSoftmax, TabularGibbs
 from riskgrad.policy.softmax import log_softmax, softmax
 
 
@@ -110,13 +111,13 @@ def test_bounds_hold_and_are_those_of_the_features():
     features = np.zeros((50, 3, 15))
     for a in range(3):
         features[:, a, a::3] = observations
-    assert LinearSoftmax(5, 3, feature_bound=1.0).bounds == pytest.approx(LinearGibbs(features).bounds)
-    assert LinearSoftmax(5, 3).bounds is None
-    assert LinearSoftmax(5, 1, feature_bound=1.0).bounds == (0.0, 0.0)
+    assert LinearSoftmax(5, 3, feature_bound=1.0).score_bounds == pytest.approx(LinearGibbs(features).score_bounds)
+    assert LinearSoftmax(5, 3).score_bounds is None
+    assert LinearSoftmax(5, 1, feature_bound=1.0).score_bounds == (0.0, 0.0)
     policy = LinearSoftmax(5, 3, feature_bound=1.0)
     for _ in range(50):
         score = policy.score_sum(5.0 * rng.normal(size=15), observations[:1], [rng.integers(3)], [1.0])
-        assert np.linalg.norm(score) <= policy.bounds[0]
+        assert np.linalg.norm(score) <= policy.score_bounds[0]
 
 
 @pytest.mark.parametrize(
@@ -140,8 +141,8 @@ def test_threads_do_not_change_sums_over_a_batch(monkeypatch):
     scale = np.random.default_rng(11).normal(size=len(actions))
     found = {}
     for cores in (1, 3):
-        monkeypatch.setattr(compiled, "WORTH_THREADS", 0.0)
-        monkeypatch.setattr(_linear_kernels, "cores", lambda cores=cores: cores)
+        monkeypatch.setattr(compiling, "WORTH_THREADS", 0.0)
+        monkeypatch.setattr(kernels, "cores", lambda cores=cores: cores)
         sums = policy.score_sum(thetas[0], observations, actions, scale)
         found[cores] = sums, policy.entropy_sum(thetas[0], observations, scale)
     assert np.array_equal(found[1][0], found[3][0])

@@ -364,7 +364,7 @@ def test_a_measure_without_constants_says_what_is_missing():
 
         def estimate(self, values, weights=None):
             del weights
-            return np.median(values, axis=-1)
+            return np.median(values, axis=-1)  # pyright: ignore[reportCallIssue]
 
         def value(self, law):
             return float(law.quantile(0.5))

@@ -125,7 +125,7 @@ def play_options(
         env_options: options.
     """
     if isinstance(run, Run) and not isinstance(env, Source | FiniteMDP):
-        horizon = run.settings.get("horizon") if horizon is None else horizon
-        discount = run.settings.get("discount") if discount is None else discount
+        horizon = run.settings.horizon if horizon is None else horizon
+        discount = run.settings.discount if discount is None else discount
         env_options = run.env_options if env_options is None and not isinstance(env, gymnasium.Env) else env_options
     return {"horizon": horizon, "discount": discount, "env_options": env_options}

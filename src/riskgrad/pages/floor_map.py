@@ -116,7 +116,7 @@ def walks_of(one: PlayedRun, walks: int = WALKS, seed: int = 0) -> Walks | None:
         env = make()
         return logs.setdefault(id(env), _WalkLog(env, paths, actions))  # a factory may hand out one environment again
 
-    source = GymnasiumSource(logged, one.run.settings.get("horizon"))
+    source = GymnasiumSource(logged, one.run.settings.horizon)
     source.returns(one.run.policy, one.run.theta[np.newaxis], walks, Stream(seed, Purpose.EXAMPLE))
     return Walks(plan, tuple(np.array(path) for path in paths), tuple(tuple(done) for done in actions))
 
@@ -150,7 +150,7 @@ def _environment_of(one: PlayedRun) -> Callable[[], Env] | None:
     """Give what makes the Gymnasium environment of a run; None where there is none, as for a finite model."""
     if isinstance(one.source, GymnasiumSource):
         return one.source.make
-    name = one.source.env.id if isinstance(one.source, CompiledSource) else one.run.settings.get("env")
+    name = one.source.env.id if isinstance(one.source, CompiledSource) else one.run.settings.env
     try:
         return Recipe.of(str(name), one.run.env_options).make
     except InputError:

@@ -6,10 +6,10 @@ How often each cell is visited is exact, from the model. The ways are those of s
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -21,6 +21,7 @@ from riskgrad.pages.prose import percent, run_letter, write
 from riskgrad.pages.run_figures import Drawing, Mark
 from riskgrad.pages.style import GRID, INK, canvas, run_color
 from riskgrad.random import Purpose, Stream
+from riskgrad.settings import Settings
 from riskgrad.types import FloatArray, IntArray
 
 UP, RIGHT, DOWN, LEFT = (-1, 0), (0, 1), (1, 0), (0, -1)
@@ -53,9 +54,9 @@ class Grid:
         return column + 0.5, row + 0.5
 
 
-def grid_of(settings: Mapping[str, Any], mdp: FiniteMDP) -> Grid | None:
+def grid_of(settings: Settings, mdp: FiniteMDP) -> Grid | None:
     """The map of a model by the name it was trained under; None if it is not known to be a grid."""
-    name, states = str(settings.get("env")).split("/")[-1], mdp.n_states
+    name, states = str(settings.env).split("/")[-1], mdp.n_states
     if name == "slippery-grid":
         return Grid(3, states // 3, (UP, RIGHT, DOWN))
     if name.startswith("CliffWalking") and states == 48:

@@ -23,7 +23,7 @@ from riskgrad.pages.floor_map import floor_map
 from riskgrad.pages.grid_map import policy_map
 from riskgrad.pages.played import EPISODES, PlayedRun, Runs, measures_of, name_runs, play_runs
 from riskgrad.pages.prose import certainty, percent, run_letter, write, write_interval
-from riskgrad.pages.repeat import Recipe, recipe
+from riskgrad.pages.repeat import Repetition, say_how_to_repeat
 from riskgrad.pages.run_figures import Drawing, Mark, common_span, distribution, learning_curve, weights
 from riskgrad.pages.style import RUNS, inline_svg
 from riskgrad.risk import CVaR, RiskMeasure, parse
@@ -73,7 +73,7 @@ class Chapter:
     pictures: Sequence[Picture]
     rows: Sequence[tuple[Any, float | None]]
     settings: Sequence[tuple[str, str]]
-    recipe: Recipe | None
+    recipe: Repetition
     versions: str
     reweighted: bool
     guards: Sequence[str]
@@ -123,7 +123,7 @@ def render_page(played: Sequence[PlayedRun], *, title: str = "", confidence: flo
         for index, (one, table) in enumerate(zip(played, tables, strict=True))
     ]
     settings = played[0].run.settings
-    env = str(settings.get("env") or settings.get("env_text") or "an environment")
+    env = settings.env or settings.env_text or "an environment"
     return _load_template().render(
         title=title or env,
         env=env,
@@ -160,7 +160,9 @@ def _chapter(
         ("worst episode", write(float(one.values.min()))),
         ("episodes to train", write(one.run.episodes_used)),
     ]
-    settings = [(name, _setting_text(value)) for name, value in one.run.settings.items() if value is not None]
+    listed = {**one.run.settings.as_dict(), **one.run.settings.own}
+    hidden = ("own", "given", "policy_facts")
+    settings = [(n, _setting_text(value)) for n, value in listed.items() if value is not None and n not in hidden]
     return Chapter(
         run_letter(index),
         index % len(RUNS),
@@ -173,7 +175,7 @@ def _chapter(
             for row, measure in zip(table.rows, measures, strict=True)
         ],
         settings,
-        recipe(one.run, one.name),
+        say_how_to_repeat(one.run, one.name),
         _versions_text(one.run.versions),
         drawn[-1] is not None,
         _guard_events(one.run),

@@ -128,12 +128,12 @@ def _source(runs: Mapping[str, Run], env: Environment | None) -> Source:
     first = next(iter(runs.values()))
     if env is not None:
         return resolve_source(env, **play_options(first, env))
-    where = play_options(first, name := str(first.settings.get("env")))
+    where = play_options(first, name := str(first.settings.env))
     for label, run in runs.items():
-        if run.settings.get("env") is None:
+        if run.settings.env is None:
             raise InputError("env", f"be given, since the run {label} does not say what it was trained on", None)
-        if any(run.settings.get(key) != first.settings.get(key) for key in WHERE):
-            words = f"{label} was trained on {run.settings['env']}, not on {name} as the first run was"
+        if any(getattr(run.settings, key) != getattr(first.settings, key) for key in WHERE):
+            words = f"{label} was trained on {run.settings.env}, not on {name} as the first run was"
             raise InputError("runs", "be of one environment", words, "name one for all of them with --env")
     return resolve_source(name, **where)
 

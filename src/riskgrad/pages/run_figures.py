@@ -145,14 +145,14 @@ def distribution(one: PlayedRun, index: int, span: tuple[float, float]) -> Drawi
 
 def weights(one: PlayedRun, index: int) -> Drawing | None:
     """Draw how many episodes each reweighted batch was worth, and when a guard stepped in; None without weights."""
-    size = one.run.settings.get("episodes")
+    size = one.run.settings.own.get("episodes")
     lines = [line for line in one.run.history if line.get("ess") is not None]
-    if not lines or not size or one.run.settings.get("algorithm") != "offp_sf":
+    if not size or all(line["ess"] == size for line in lines):
         return None
     page, axis = canvas(2.4)
     shares = column(lines, "ess") / float(size)
     _spread(axis, column(lines, "iteration"), shares, run_color(index), dashed=False)
-    floor = one.run.settings.get("ess_floor") or 0.0
+    floor = one.run.settings.own.get("ess_floor") or 0.0
     if floor:
         axis.axhline(floor, color=INK, linestyle="--", linewidth=1.0)
     events = [line for line in one.run.history if line.get("events")]

@@ -4,10 +4,10 @@
     LinearGibbs      h(o, a, theta) = features(o)[a] . theta      d = k
     Gibbs            h is the user's own function
 
-Each knows `bounds` = (M_d, M_h), the constants of `as:nabla_logpi` that bound the score and the Hessian of log pi.
-For a linear h with feature spread D = max ||phi(o, a) - phi(o, b)|| they are D and D^2 / 4 (the Hessian is minus the
-covariance of features), hence sqrt(2) and 1/2 for a table; these are sharp, and smaller than those stated below the
-assumption.
+Each knows `score_bounds` = (M_d, M_h), the constants of `as:nabla_logpi` that bound the score and the Hessian of
+log pi. For a linear h with feature spread D = max ||phi(o, a) - phi(o, b)|| they are D and D^2 / 4 (the Hessian is
+minus the covariance of features), hence sqrt(2) and 1/2 for a table; these are sharp, and smaller than those stated
+below the assumption.
 
 No sum here goes through BLAS, and a row of a batch has the same bits whatever else is in the batch.
 """
@@ -28,9 +28,10 @@ from riskgrad.policy.base import (
     checked_states,
     checked_theta,
     checked_thetas,
+    drop_axes,
 )
-from riskgrad.policy.softmax import chosen_log_softmax, gathered, preference_weights, softmax
-from riskgrad.types import FloatArray
+from riskgrad.policy.softmax import chosen_log_softmax, preference_weights, softmax, sum_by_visit
+from riskgrad.types import Action, Choice, FloatArray, Numbers, Observed, States
 
 Features = Callable[[Any], ArrayLike]
 Preference = Callable[[FloatArray, Any], ArrayLike]
@@ -48,6 +49,8 @@ class TabularGibbs(Policy):
         n_actions: A; theta[s * A + a] is the preference for action a in state s.
     """
 
+    name = "table"
+
     def __init__(self, n_states: int, n_actions: int) -> None:
         self.n_states = _positive("n_states", n_states)
         self.n_actions = _positive("n_actions", n_actions)
@@ -58,7 +61,17 @@ class TabularGibbs(Policy):
         return self.n_states * self.n_actions
 
     @property
-    def bounds(self) -> tuple[float, float]:
+    def reads(self) -> tuple[States]:
+        """Its states."""
+        return (States(self.n_states),)
+
+    @property
+    def acts(self) -> Choice:
+        """One of A."""
+        return Choice(self.n_actions)
+
+    @property
+    def score_bounds(self) -> tuple[float, float]:
         """(M_d, M_h) of `as:nabla_logpi`."""
         return (float(np.sqrt(2.0)), 0.5) if self.n_actions > 1 else (0.0, 0.0)
 
@@ -71,14 +84,14 @@ class TabularGibbs(Policy):
         """Give pi_theta(a | s) [B, A]; see `Policy.probabilities`."""
         thetas, flat = checked_thetas(theta, self.dim)
         states, single = checked_states(observations, self.n_states)
-        return _shaped(softmax(self._preferences(thetas, states)), flat, single)
+        return drop_axes(softmax(self._preferences(thetas, states)), flat, single)
 
     def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
         """Give log pi_theta(a_b | s_b) [B]; see `Policy.log_prob`."""
         thetas, flat = checked_thetas(theta, self.dim)
         states, single = checked_states(observations, self.n_states)
         chosen = checked_actions(actions, len(states), self.n_actions)
-        return _shaped(chosen_log_softmax(self._preferences(thetas, states), chosen), flat, single)
+        return drop_axes(chosen_log_softmax(self._preferences(thetas, states), chosen), flat, single)
 
     def score_sum(
         self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
@@ -88,11 +101,29 @@ class TabularGibbs(Policy):
         states, _ = checked_states(observations, self.n_states)
         chosen = checked_actions(actions, len(states), self.n_actions)
         scale = checked_coefficients(coefficients, len(states))
-        sums = gathered(states, chosen, scale, (self.n_states, self.n_actions))
+        sums = sum_by_visit(states, chosen, scale, (self.n_states, self.n_actions))
         return preference_weights(sums, softmax(vector.reshape(sums.shape))).ravel()
 
+    def preference_table(self, thetas: FloatArray) -> FloatArray:
+        """Give the preferences [P, S, A], which are the parameters."""
+        return thetas.reshape(len(thetas), self.n_states, self.n_actions)
+
+    @classmethod
+    def fit(cls, gives: Observed, takes: Action) -> "TabularGibbs":
+        """Make a table of the states and actions of a source; refuse where it has none."""
+        if isinstance(takes, Numbers):
+            raise InputError("policy", "not be a table where actions are numbers", cls.name, "try 'linear' or 'mlp'")
+        if not isinstance(gives, States) or not isinstance(takes, Choice):
+            rule = "not be a table where observations are no states"
+            raise InputError("policy", rule, cls.name, "try 'linear' or 'mlp'")
+        return cls(gives.n, takes.n)
+
+    def recipe(self) -> dict[str, Any]:
+        """Give the two sizes."""
+        return {"n_states": self.n_states, "n_actions": self.n_actions}
+
     def _preferences(self, thetas: FloatArray, states: NDArray[np.intp]) -> FloatArray:
-        return thetas.reshape(len(thetas), self.n_states, self.n_actions)[:, states]
+        return self.preference_table(thetas)[:, states]
 
     def __repr__(self) -> str:
         return f"TabularGibbs({self.n_states}, {self.n_actions})"
@@ -127,11 +158,23 @@ class LinearGibbs(Policy):
         """Number of parameters k."""
         return self._dim
 
-    @cached_property
-    def bounds(self) -> tuple[float, float] | None:
+    @property
+    def reads(self) -> tuple[Observed, ...]:
+        """The states of a table of features; not known for features given as a function."""
+        return (States(len(self._table)),) if self._function is None else ()
+
+    @property
+    def acts(self) -> Choice:
+        """One of A."""
+        return Choice(self.n_actions)
+
+    @property
+    def score_bounds(self) -> tuple[float, float] | None:
         """(M_d, M_h) of `as:nabla_logpi`; None for features given as a function, whose spread is not known."""
-        if self._function is not None:
-            return None
+        return None if self._function is not None else self._spread_bounds
+
+    @cached_property
+    def _spread_bounds(self) -> tuple[float, float]:
         gaps = (self._table - self._table[:, a : a + 1] for a in range(self.n_actions))
         spread = max(float(np.sqrt(np.max(np.sum(gap * gap, axis=-1)))) for gap in gaps)
         return spread, spread * spread / 4.0
@@ -147,14 +190,14 @@ class LinearGibbs(Policy):
         """Give pi_theta(a | o) [B, A]; see `Policy.probabilities`."""
         thetas, flat = checked_thetas(theta, self.dim)
         batch, single = self._checked(observations)
-        return _shaped(softmax(self._preferences(thetas, batch)), flat, single)
+        return drop_axes(softmax(self._preferences(thetas, batch)), flat, single)
 
     def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
         """Give log pi_theta(a_b | o_b) [B]; see `Policy.log_prob`."""
         thetas, flat = checked_thetas(theta, self.dim)
         batch, single = self._checked(observations)
         chosen = checked_actions(actions, len(batch), self.n_actions)
-        return _shaped(chosen_log_softmax(self._preferences(thetas, batch), chosen), flat, single)
+        return drop_axes(chosen_log_softmax(self._preferences(thetas, batch), chosen), flat, single)
 
     def score_sum(
         self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
@@ -165,7 +208,7 @@ class LinearGibbs(Policy):
         chosen = checked_actions(actions, len(batch), self.n_actions)
         scale = checked_coefficients(coefficients, len(batch))
         distinct, where = _distinct(batch)
-        sums = gathered(where, chosen, scale, (len(distinct), self.n_actions))
+        sums = sum_by_visit(where, chosen, scale, (len(distinct), self.n_actions))
         total = np.zeros(self.dim)
         for piece in self._pieces(len(distinct)):
             features = self._features(distinct[piece])
@@ -235,25 +278,35 @@ class Gibbs(Policy):
         self.n_actions = len(first)
         if bounds is not None and (len(bounds) != 2 or not all(0.0 <= bound < np.inf for bound in bounds)):
             raise InputError("bounds", "be two finite numbers (M_d, M_h), not negative", bounds)
-        self.bounds = bounds
+        self._bounds = bounds
 
     @property
     def dim(self) -> int:
         """Number of parameters d."""
         return self._dim
 
+    @property
+    def acts(self) -> Choice:
+        """One of A."""
+        return Choice(self.n_actions)
+
+    @property
+    def score_bounds(self) -> tuple[float, float] | None:
+        """(M_d, M_h) as they were given."""
+        return self._bounds
+
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
         """Give pi_theta(a | o) [B, A]; see `Policy.probabilities`."""
         thetas, flat = checked_thetas(theta, self.dim)
         batch, single = checked_batch(observations, self._ndim)
-        return _shaped(softmax(self._preferences(thetas, batch)), flat, single)
+        return drop_axes(softmax(self._preferences(thetas, batch)), flat, single)
 
     def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
         """Give log pi_theta(a_b | o_b) [B]; see `Policy.log_prob`."""
         thetas, flat = checked_thetas(theta, self.dim)
         batch, single = checked_batch(observations, self._ndim)
         chosen = checked_actions(actions, len(batch), self.n_actions)
-        return _shaped(chosen_log_softmax(self._preferences(thetas, batch), chosen), flat, single)
+        return drop_axes(chosen_log_softmax(self._preferences(thetas, batch), chosen), flat, single)
 
     def score_sum(
         self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
@@ -264,7 +317,7 @@ class Gibbs(Policy):
         chosen = checked_actions(actions, len(batch), self.n_actions)
         scale = checked_coefficients(coefficients, len(batch))
         distinct, where = _distinct(batch)
-        sums = gathered(where, chosen, scale, (len(distinct), self.n_actions))
+        sums = sum_by_visit(where, chosen, scale, (len(distinct), self.n_actions))
         weights = preference_weights(sums, softmax(self._preferences(vector[None], distinct)[0]))
         if self._gradient is None:
             return self._differences(vector, distinct, weights)
@@ -309,12 +362,6 @@ def _distinct(batch: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
         distinct, where = np.unique(batch, return_inverse=True)
         return distinct, where
     return batch, np.arange(len(batch))
-
-
-def _shaped(values: FloatArray, flat: bool, single: bool) -> FloatArray:
-    """Drop the axis P of a flat theta and the axis B of a single observation."""
-    without_batch = values[:, 0] if single else values
-    return without_batch[0] if flat else without_batch
 
 
 def _called(name: str, function: Features, example: Any) -> FloatArray:

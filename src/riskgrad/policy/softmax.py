@@ -29,7 +29,7 @@ def chosen_log_softmax(preferences: FloatArray, actions: NDArray[np.intp]) -> Fl
     return log_softmax(preferences)[:, np.arange(len(actions)), actions]
 
 
-def gathered(
+def sum_by_visit(
     where: NDArray[np.intp], actions: NDArray[np.intp], coefficients: FloatArray, shape: tuple[int, int]
 ) -> FloatArray:
     """Add up the coefficients [B] of the visits to each (distinct observation, action), in their order: [U, A]."""

@@ -45,6 +45,7 @@ class RiskMeasure(ABC):
         function: the distortion g, for a measure that is the distortion of the law; None for others.
         bad_tail: the mass of the bad tail, for a measure that looks at that alone; None for others.
         variance_price: lambda, for a measure that is J - lambda V; None for others.
+        estimator: which of its estimators is used, for a measure with several; None for others.
     """
 
     name: ClassVar[str] = ""
@@ -55,6 +56,7 @@ class RiskMeasure(ABC):
     function: DistortionFunction | None = None
     bad_tail: float | None = None
     variance_price: float | None = None
+    estimator: str | None = None
 
     @abstractmethod
     def estimate(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
@@ -82,7 +84,7 @@ class RiskMeasure(ABC):
             "risk",
             "have an influence function for this gradient",
             str(self),
-            "use onp_sf or offp_sf, which need only estimates",
+            "use onp-sf or offp-sf, which need only estimates",
         )
 
     def smoothness(self, problem: Constants, *, off_policy: bool = False, literal: bool = False) -> Smoothness:

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.errors import ContractError, InputError
 from riskgrad.policy import Policy
-from riskgrad.policy.base import WithoutDensity
 from riskgrad.types import FloatArray
 
 TOLERANCE = 1e-9
@@ -42,7 +41,7 @@ def check_policy(policy: Policy, observations: ArrayLike, seed: int = 0) -> None
     thetas = start + rng.normal(scale=0.5, size=(3, policy.dim))
     _acting(policy, thetas, batch, rng)
     _bad_input(policy, batch)
-    if isinstance(policy, WithoutDensity):
+    if not policy.has_density:
         return
     actions = _drawn(policy, thetas[:1], np.zeros(len(batch), dtype=np.int64), batch, rng)
     _stacked(policy, thetas, batch, actions)

@@ -7,7 +7,6 @@ import numpy as np
 
 from riskgrad.errors import ContractError
 from riskgrad.policy import Policy
-from riskgrad.policy.base import WithoutDensity
 from riskgrad.random import Purpose, Stream
 from riskgrad.sources import Source
 from riskgrad.types import Episodes, FloatArray, Returns
@@ -39,7 +38,7 @@ def check_source(source: Source, policy: Policy, episodes: int = 200, seed: int 
     _quota(source, found, len(thetas), episodes)
     _keys(source, policy, thetas, stream, found)
     _bad_input(source, policy, thetas, stream)
-    if isinstance(policy, WithoutDensity):
+    if not policy.has_density:
         return
     batch = source.record(policy, theta, episodes, Stream(seed, Purpose.EXAMPLE, 1))
     _record(source, policy, theta, batch, episodes)

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from riskgrad.errors import InputError
 from riskgrad.kernels.compile import cores, in_blocks, plain
 from riskgrad.kernels.ratio_sums import add_up
-from riskgrad.policy import Policy, TabularGibbs
+from riskgrad.policy import Policy
 from riskgrad.policy.base import checked_actions, checked_states, checked_thetas
 from riskgrad.policy.softmax import log_softmax
 from riskgrad.types import Episodes, FloatArray, IntArray
@@ -58,11 +58,12 @@ def _log_prob(
     policy: Policy, thetas: FloatArray, observations: NDArray[np.generic], actions: NDArray[np.generic]
 ) -> FloatArray:
     """Give log pi(a_u | o_u) [P, U]; each state of a tabular policy is normalized once, not once for each action."""
-    if not isinstance(policy, TabularGibbs):
+    preferences = policy.preference_table(thetas)
+    if preferences is None:
         return policy.log_prob(thetas, observations, actions)
-    states, _ = checked_states(observations, policy.n_states)
-    chosen = checked_actions(actions, len(states), policy.n_actions)
-    return log_softmax(thetas.reshape(-1, policy.n_states, policy.n_actions))[:, states, chosen]
+    states, _ = checked_states(observations, preferences.shape[1])
+    chosen = checked_actions(actions, len(states), preferences.shape[2])
+    return log_softmax(preferences)[:, states, chosen]
 
 
 def _add_up(batch: Episodes, index: IntArray, base: FloatArray, table: FloatArray, ratios: FloatArray) -> None:

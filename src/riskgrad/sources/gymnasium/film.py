@@ -110,7 +110,7 @@ def film(
 def _watched(source: GymnasiumSource, policy: Policy, theta: ArrayLike, stream: Stream, episodes: int) -> _Camera:
     vector = checked_theta(theta, policy.dim)
     env = source.make_rendering()
-    _refuse_blind(env, source.name)
+    _refuse_blind(env, source.env_name)
     camera = _Camera(bare(env))  # the horizon of the source counts, as it does where nothing is filmed
     with GymnasiumSource(camera, source.horizon, source.discount, greedy=source.greedy) as single:
         single.returns(policy, vector[np.newaxis], checked_episodes(episodes), stream)

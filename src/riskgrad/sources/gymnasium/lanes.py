@@ -111,7 +111,7 @@ class _Turn:
                 actions = policy.act(thetas, front.rows, front.observations, front.uniforms)
                 if diary.active:
                     diary.note(front.episodes, front.observations, actions)
-                for lane in reversed(self._step(front, flat, write(policy.executed(actions)))):
+                for lane in reversed(self._step(front, flat, write(policy.execute(actions)))):
                     self._end(lane)
         return diary.closed(self.values, self.lengths)
 

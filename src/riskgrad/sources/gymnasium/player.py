@@ -15,7 +15,7 @@ from riskgrad.errors import InputError
 from riskgrad.making import bare, close, time_limit
 from riskgrad.sources.gymnasium.blocks import Block, Played
 from riskgrad.sources.gymnasium.lanes import Lanes
-from riskgrad.sources.gymnasium.recipe import Env, Recipe, name_of
+from riskgrad.sources.gymnasium.recipe import Env, EnvRecipe, name_of
 from riskgrad.sources.gymnasium.spaces import action_writer, batch_reader, observation_reader
 from riskgrad.sources.gymnasium.vector import VectorLanes
 
@@ -35,7 +35,7 @@ class Rules:
         lanes: single environments side by side, at most.
     """
 
-    recipe: Recipe
+    recipe: EnvRecipe
     horizon: int | None
     discount: float
     native: bool | None
@@ -63,7 +63,8 @@ class Player:
             raise InputError("horizon", f"be given, since {self.name} has no time limit of its own", None)
         self.horizon = limit
         self.space, self.action_space = (_space(first, name) for name in ("observation_space", "action_space"))
-        self.reader, self.writer = observation_reader(self.space), action_writer(self.action_space)
+        one_hot = bare(first) is first.unwrapped and bool(first.unwrapped.metadata.get("soft_one_hot"))
+        self.reader, self.writer = observation_reader(self.space, one_hot), action_writer(self.action_space)
         self._envs: list[Env] = [first]
         self._full = rules.recipe.single
         self._vector = self._native()

@@ -23,7 +23,7 @@ Environment = str | EnvSpec | Env | Callable[..., Any]
 
 
 @dataclass(frozen=True)
-class Recipe:
+class EnvRecipe:
     """What is needed to make an environment.
 
     Attributes:
@@ -35,7 +35,7 @@ class Recipe:
     options: Mapping[str, Any]
 
     @classmethod
-    def of(cls, env: Environment, options: Mapping[str, Any] | None) -> "Recipe":
+    def of(cls, env: Environment, options: Mapping[str, Any] | None) -> "EnvRecipe":
         """Read what a user calls an environment; an id is looked up here, so that other processes need not know it."""
         given = checked_options(options)
         if isinstance(env, gymnasium.Env) and given:
@@ -116,6 +116,11 @@ def _specification(name: str) -> EnvSpec:
     if module:
         importlib.import_module(module)
     return gymnasium.spec(full_id(inner))
+
+
+def is_id_or_env(made: object) -> bool:
+    """Say whether something is an id or an environment."""
+    return isinstance(made, str) or _is_env(made)
 
 
 def _is_env(made: object) -> bool:

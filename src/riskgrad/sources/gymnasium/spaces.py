@@ -15,7 +15,7 @@ integers, and some refuse a numpy integer as an action.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from gymnasium import Space, spaces
@@ -23,7 +23,7 @@ from gymnasium.spaces.utils import flatdim
 from numpy.typing import NDArray
 
 from riskgrad.errors import InputError
-from riskgrad.types import FloatArray
+from riskgrad.types import Action, Choice, Choices, FloatArray, Numbers, Observed, States, Vectors
 
 
 @dataclass(frozen=True)
@@ -31,37 +31,45 @@ class ObservationReader:
     """How observations are read.
 
     Attributes:
-        n_states: the number of states for a Discrete space, otherwise None.
-        size: n_states, or the length of the vector.
+        gives: states for a Discrete space, otherwise vectors.
         read: from one observation to a state or a vector; what is not of the space's shape is refused.
         together: writes observations of B environments to an array of states [B], or of vectors one after the other
             [B * k]; False where they have to be read one by one, be it to find the one that cannot be.
     """
 
-    n_states: int | None
-    size: int
+    gives: Observed
     read: Callable[[Any], Any]
     together: Callable[[list[Any], NDArray[Any]], bool]
 
+    @property
+    def size(self) -> int:
+        """The number of states, or the length of a vector."""
+        return self.gives.n if isinstance(self.gives, States) else self.gives.size
+
     def room(self, count: int) -> NDArray[Any]:
         """Give an array for `count` observations: states, or vectors."""
-        return np.zeros((count, self.size)) if self.n_states is None else np.zeros(count, dtype=np.int64)
+        return np.zeros(count, dtype=np.int64) if isinstance(self.gives, States) else np.zeros((count, self.size))
 
 
-def observation_reader(space: Space[Any]) -> ObservationReader:
-    """Give how the observations of a space are read; refuse a space that no policy reads."""
+def observation_reader(space: Space[Any], one_hot: bool = False) -> ObservationReader:
+    """Give how the observations of a space are read; refuse a space that no policy reads.
+
+    Args:
+        space: the observation space.
+        one_hot: whether the numbers of a Box are known to be a soft one-hot.
+    """
     _refuse_unknown(space, "observation")
     if isinstance(space, spaces.Discrete):
         n, start = int(space.n), int(space.start)
         return ObservationReader(
-            n, n, lambda found: _state(found, n, start), lambda every, to: _states(every, n, start, to)
+            States(n), lambda found: _state(found, n, start), lambda every, to: _states(every, n, start, to)
         )
     size = flatdim(space)
     if isinstance(space, spaces.Box | spaces.MultiBinary):
         shape = space.shape or ()
         together = partial(_rows, {size}) if len(shape) == 1 else partial(_raveled_rows, shape)
-        return ObservationReader(None, size, lambda found: _raveled(found, shape), together)
-    return ObservationReader(None, size, lambda found: _flattened(space, found), lambda _, __: False)
+        return ObservationReader(Vectors(size, one_hot), lambda found: _raveled(found, shape), together)
+    return ObservationReader(Vectors(size), lambda found: _flattened(space, found), lambda _, __: False)
 
 
 def batch_reader(space: Space[Any]) -> Callable[[Any], NDArray[Any]] | None:
@@ -80,41 +88,31 @@ class ActionWriter:
     """How actions are written.
 
     Attributes:
-        kind: "choice" of one of n, "choices" of several, or "numbers".
-        sizes: n of the choice, or of each of the choices.
-        low: the bounds of numbers [n].
-        high: the bounds of numbers [n].
+        takes: a choice, several of them, or numbers.
         write: from actions of a policy [B, ...] to a batch of actions of the environment.
     """
 
-    kind: Literal["choice", "choices", "numbers"]
-    sizes: tuple[int, ...]
-    low: FloatArray
-    high: FloatArray
+    takes: Action
     write: Callable[[NDArray[Any]], NDArray[Any]]
 
     def one_by_one(self, actions: NDArray[Any]) -> list[Any]:
         """Give actions for single environments: Python integers for a choice, arrays otherwise."""
         written = self.write(actions)
-        return written.tolist() if self.kind == "choice" else list(written)
+        return written.tolist() if isinstance(self.takes, Choice) else list(written)
 
 
 def action_writer(space: Space[Any]) -> ActionWriter:
     """Give how actions of a space are written; refuse a space that no policy acts in."""
-    none = np.zeros(0)
     inner: Any = space  # spaces are only partly typed
     if isinstance(space, spaces.Discrete):
         start = int(space.start)
-        return ActionWriter("choice", (int(space.n),), none, none, lambda chosen: chosen + start if start else chosen)
+        return ActionWriter(Choice(int(space.n)), lambda actions: actions + start if start else actions)
     if isinstance(space, spaces.MultiDiscrete):
         shape, kind, begins = space.shape, inner.dtype, np.ravel(inner.start)
         sizes = tuple(int(size) for size in np.ravel(inner.nvec))
         return ActionWriter(
-            "choices",
-            sizes,
-            none,
-            none,
-            lambda chosen: (chosen.reshape(-1, len(sizes)) + begins).astype(kind).reshape(-1, *shape),
+            Choices(sizes),
+            lambda actions: (actions.reshape(-1, len(sizes)) + begins).astype(kind).reshape(-1, *shape),
         )
     if isinstance(space, spaces.Box):
         return _box_writer(inner)
@@ -133,7 +131,7 @@ def _box_writer(space: Any) -> ActionWriter:
         inside = np.minimum(np.maximum(actions.reshape(-1, len(low)), low), high)
         return (np.rint(inside) if whole else inside).astype(kind).reshape(-1, *shape)
 
-    return ActionWriter("numbers", (), low, high, write)
+    return ActionWriter(Numbers(tuple(low.tolist()), tuple(high.tolist())), write)
 
 
 def number(value: Any) -> float | int:

@@ -117,7 +117,7 @@ class _Turn:
         if self.diary.active:
             mine = self.busy if everyone else slice(None)
             self.diary.note(self.busy, seen[mine], actions[mine])
-        executed = policy.executed(actions)
+        executed = policy.execute(actions)
         if self._actions is None:
             self._actions = executed.copy()
         else:

@@ -18,37 +18,81 @@ Decided here:
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.errors import InputError
+from riskgrad.policy import Policy
+from riskgrad.random import Stream
+from riskgrad.sources.base import Source
 from riskgrad.sources.logged import columns as logged_columns
 from riskgrad.sources.logged.columns import Columns
 from riskgrad.sources.logged.parquet import parquet_batches
-from riskgrad.types import Episodes, FloatArray
+from riskgrad.types import Choice, Episodes, FloatArray, Observed, States, Vectors, digest
 
 
-@dataclass(frozen=True, eq=False)
-class LoggedEpisodes:
+class LoggedEpisodes(Source):
     """A validated log of m episodes with V steps in all.
 
-    Build it with `from_parquet`, `from_arrays` or `from_batches`.
+    Make it with `from_parquet`, `from_arrays` or `from_batches`. It plays nothing: other policies are weighed on what
+    it holds.
 
-    Attributes:
+    Args:
         batch: the episodes as visits, sorted by (episode_id, t), every count 1.
         n_actions: how many actions there are.
         discount: the discount gamma that the returns were made with.
         return_range: bounds (low, high) of every possible return; None where nobody said.
     """
 
-    batch: Episodes
-    n_actions: int
-    discount: float
-    return_range: tuple[float, float] | None = None
+    name = "log"
+
+    def __init__(
+        self, batch: Episodes, n_actions: int, discount: float, return_range: tuple[float, float] | None = None
+    ) -> None:
+        self.batch, self.n_actions = batch, n_actions
+        self._discount, self._return_range = discount, return_range
+
+    @property
+    def gives(self) -> Observed:
+        """The logged states, up to the largest, or the logged vectors."""
+        seen = self.batch.observations
+        return States(int(np.max(seen)) + 1) if seen.ndim == 1 else Vectors(int(np.prod(seen.shape[1:])))
+
+    @property
+    def takes(self) -> Choice:
+        """The actions."""
+        return Choice(self.n_actions)
+
+    @property
+    def discount(self) -> float:
+        """The discount that the returns were made with."""
+        return self._discount
+
+    @property
+    def return_range(self) -> tuple[float, float] | None:
+        """Bounds of every possible return; None where nobody said."""
+        return self._return_range
+
+    def returns(
+        self, policy: Policy, thetas: ArrayLike, episodes: int, stream: Stream, pairs: ArrayLike | None = None
+    ) -> Never:
+        """Refuse: a log plays no episodes."""
+        del policy, thetas, episodes, stream, pairs
+        raise InputError("source", "play episodes, which a log cannot", self, "reweight log.batch, as OffP-SF does")
+
+    def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Never:
+        """Refuse: a log plays no episodes."""
+        self.returns(policy, theta, episodes, stream)
+
+    def fingerprint(self) -> str:
+        """Name the log by its size and its numbers."""
+        batch = self.batch
+        parts = (batch.values, batch.offsets, batch.observations, batch.actions, batch.log_behavior)
+        bits = digest(np.concatenate([np.asarray(part, dtype=np.float64).ravel() for part in parts]))
+        return f"log of {len(self)} episodes, {len(batch.actions)} steps, discount {self._discount:g} ({bits})"
 
     @classmethod
     def from_parquet(
@@ -156,6 +200,9 @@ class LoggedEpisodes:
 
     def __len__(self) -> int:
         return len(self.batch.values)
+
+    def __repr__(self) -> str:
+        return f"LoggedEpisodes({len(self)} episodes, {self.n_actions} actions, discount {self._discount:g})"
 
 
 def _checked_range(given: tuple[float, float] | None, values: FloatArray) -> tuple[float, float] | None:
