@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import riskgrad as rg
-from riskgrad.algorithms import SquarePath
 from riskgrad.cli import main
 from riskgrad.pages.page import report
 from riskgrad.pages.prose import certainty, percent, write, write_interval
 from riskgrad.pages.repeat import recipe
 from riskgrad.pages.run_figures import smooth_history
 from riskgrad.pages.style import VARIABLES
+from riskgrad.paths import SquarePath
 from riskgrad.risk import RiskMeasure
 
 HOSTILE = '<script>alert("x")</script> & $\\frac{1}{2}$'  # the name of a run in conftest
