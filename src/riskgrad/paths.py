@@ -14,7 +14,7 @@ that is no distortion, such as mean-variance, starts from the mean.
 """
 
 from dataclasses import dataclass, replace
-from typing import Final, Self, final
+from typing import Any, Final, Self, cast, final
 
 import numpy as np
 
@@ -68,7 +68,7 @@ class Way:
         g = self.risk.function
         if self.start is None or g is None:
             return self.risk.along(weight)
-        return Distortion(Between(self.start, g, weight), estimator=self.risk.estimator)
+        return Distortion(Between(self.start, g, weight), estimator=cast("Any", self.risk.estimator_name))
 
     @property
     def start_text(self) -> str:

@@ -26,7 +26,7 @@ from riskgrad.pages.run_figures import Drawing, Mark
 from riskgrad.pages.style import GRID, INK, MUTED, PAPER, canvas, run_color
 from riskgrad.random import Purpose, Stream
 from riskgrad.sources.compiled import CompiledSource
-from riskgrad.sources.gymnasium.recipe import Env, Recipe
+from riskgrad.sources.gymnasium.recipe import Env, EnvRecipe
 from riskgrad.sources.gymnasium.source import GymnasiumSource
 from riskgrad.types import FloatArray, IntArray
 
@@ -152,7 +152,7 @@ def _environment_of(one: PlayedRun) -> Callable[[], Env] | None:
         return one.source.make
     name = one.source.env.id if isinstance(one.source, CompiledSource) else one.run.settings.env
     try:
-        return Recipe.of(str(name), one.run.env_options).make
+        return EnvRecipe.of(str(name), one.run.env_options).make
     except InputError:
         return None
 

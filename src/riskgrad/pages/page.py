@@ -28,7 +28,7 @@ from riskgrad.pages.run_figures import Drawing, Mark, common_span, distribution,
 from riskgrad.pages.style import RUNS, inline_svg
 from riskgrad.risk import CVaR, RiskMeasure, parse
 from riskgrad.run import Run
-from riskgrad.run.versions import versions
+from riskgrad.run.versions import current_versions
 from riskgrad.sources.resolve import Environment
 
 TABLE_RISKS = ("cvar:0.1",)
@@ -137,7 +137,7 @@ def render_page(played: Sequence[PlayedRun], *, title: str = "", confidence: flo
         episodes=len(played[0].values),
         confidence=confidence,
         seed=seed,
-        versions=_named(versions()),
+        versions=_named(current_versions()),
         colors=len(RUNS),
         resamples=RESAMPLES,
         notes=_footnotes(tables),
