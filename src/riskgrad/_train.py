@@ -128,7 +128,7 @@ def _describe_run(env: Environment, plan: Plan, options: TrainOptions, algorithm
         own=plan.algorithm.options(),
         given=tuple(given),
         risk=describe(problem.risk),
-        estimator=problem.risk.estimator,
+        estimator=problem.risk.estimator_name,
         env=env if isinstance(env, str) else None,
         env_text=None if isinstance(env, str) else describe(env),
         env_options_text=env_options_text,

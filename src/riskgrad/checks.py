@@ -5,6 +5,7 @@ A check gives the value back, as the plain type that the code goes on with.
 
 import math
 from numbers import Real
+from typing import Any, cast
 
 import numpy as np
 
@@ -13,9 +14,10 @@ from riskgrad.errors import InputError
 
 def check_count(name: str, value: object, least: int = 1) -> int:
     """Refuse what is not an integer of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(name, f"be an integer of at least {least}", value)
-    return int(value)
+    number: Any = value
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or number < least:
+        raise InputError(name, f"be an integer of at least {least}", cast("object", value))
+    return int(number)
 
 
 def check_number(name: str, value: object) -> float:

@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from riskgrad.errors import InputError, UnknownNameError
 
-Part = TypeVar("Part", bound=type)
+Part = TypeVar("Part", bound=Any)
 
 _LISTS: "list[PartList[Any]]" = []
 

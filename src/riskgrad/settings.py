@@ -1,3 +1,4 @@
+# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
 """The options of training that belong to no algorithm, each written once, with the facts about it beside it.
 
 An option is a field of a frozen dataclass, made by `option`: its default (a value, or a rule in words and code), the
@@ -41,10 +42,10 @@ _SAME: Final = object()
 
 
 class Rule(NamedTuple):
-    """A default that depends on the problem: in words, and as a function of the circumstances."""
+    """A default that depends on the problem: in words, and as a function of the circumstances and of who asks."""
 
     text: str
-    value: Callable[..., Any]
+    value: Callable[[Any, Any], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +111,10 @@ def check_options(options: Any) -> None:
             facts.check(name, value)
 
 
-def default_of(facts: Facts, schedule: str, *circumstances: Any) -> Any:
-    """Give the default of an option under a schedule; a rule is asked with the circumstances."""
+def default_of(facts: Facts, schedule: str, circumstances: Any = None, owner: Any = None) -> Any:
+    """Give the default of an option under a schedule; a rule is told the circumstances and whose option it is."""
     value = facts.paper if schedule == "paper" else facts.default
-    return value.value(*circumstances) if isinstance(value, Rule) else value
+    return value.value(circumstances, owner) if isinstance(value, Rule) else value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,13 +125,13 @@ class Options:
         "auto", str, "auto, onp-sf, offp-sf or score; in Python also a value, such as rg.OnPSF(directions=8).", panel=""
     )
     iterations: int | None = option(
-        Rule("200, or by the budget", lambda: 200), int, "Budget in iterations.", check=check_count, panel=""
+        Rule("200, or by the budget", lambda *_: 200), int, "Budget in iterations.", check=check_count, panel=""
     )
     max_episodes: int | None = option(
         None, int, "Budget in episodes instead, held-out ones included; never exceeded.", check=check_count, panel=""
     )
     policy: "Policy | str | None" = option(
-        Rule("by the environment", lambda: None),
+        Rule("by the environment", lambda *_: None),
         str,
         "table, linear, mlp or deterministic; by default a table for states, and linear elsewhere.",
         panel="",
@@ -148,10 +149,10 @@ class Options:
     )
     schedule: ScheduleName = option("practical", str, "practical, or paper for the schedule of its main theorem.")
     step_size: "float | str | Ascent | None" = option(
-        Rule("adam:0.1, shorter for networks", lambda length: f"adam:{length!r}"),
+        Rule("adam:0.1, shorter for networks", lambda length, _: f"adam:{length!r}"),
         str,
         "A number is the paper's constant step; adam:0.1 is Adam; in Python also an ascent.",
-        paper=Rule("constant:N^-1/2", lambda plan: f"constant:{plan.step_size!r}"),
+        paper=Rule("constant:N^-1/2", lambda plan, _: f"constant:{plan.step_size!r}"),
     )
     risk_path: "RiskPath | str | None" = option(
         "auto",
@@ -160,14 +161,14 @@ class Options:
         "episodes); none; auto is square:0.5, and none for a neutral measure or the paper's schedule.",
     )
     entropy: float | None = option(
-        Rule("0.3, or 0 for a policy without a density", lambda has_density: 0.3 if has_density else 0.0),
+        Rule("0.3, or 0 for a policy without a density", lambda has_density, _: 0.3 if has_density else 0.0),
         float,
         "Bonus for random actions at the start of the run, in standard deviations of the return; falls to 0.",
         paper=0.0,
         check=check_not_negative,
     )
     held_out: int | None = option(
-        Rule("a tenth of the training, at least 100", lambda share: max(100, round(share))),
+        Rule("a tenth of the training, at least 100", lambda share, _: max(100, round(share))),
         int,
         "Episodes by which an iterate is judged, at up to 5 iterates; 0 judges none and takes the last.",
         check=partial(check_count, least=0),

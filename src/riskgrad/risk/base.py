@@ -45,7 +45,6 @@ class RiskMeasure(ABC):
         function: the distortion g, for a measure that is the distortion of the law; None for others.
         bad_tail: the mass of the bad tail, for a measure that looks at that alone; None for others.
         variance_price: lambda, for a measure that is J - lambda V; None for others.
-        estimator: which of its estimators is used, for a measure with several; None for others.
     """
 
     name: ClassVar[str] = ""
@@ -56,7 +55,6 @@ class RiskMeasure(ABC):
     function: DistortionFunction | None = None
     bad_tail: float | None = None
     variance_price: float | None = None
-    estimator: str | None = None
 
     @abstractmethod
     def estimate(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
@@ -118,6 +116,11 @@ class RiskMeasure(ABC):
     def episodes_counted(self, size: int) -> float:
         """Give how many of m episodes the estimate looks at: all of them, and alpha m for CVaR(alpha)."""
         return float(size)
+
+    @property
+    def estimator_name(self) -> str | None:
+        """Which of its estimators a measure with several uses; None for others."""
+        return None
 
     @property
     def meaning(self) -> str:

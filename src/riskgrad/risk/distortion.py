@@ -60,6 +60,11 @@ class DistortionMeasure(RiskMeasure):
     def function(self) -> DistortionFunction:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The distortion g."""
 
+    @property
+    def estimator_name(self) -> str:
+        """Which of its estimators is used."""
+        return self.estimator
+
     def estimate(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
         """Estimate from order statistics: `eq:hat_rho_G1` without weights, reweighted with them."""
         sample = shaped_sample(values, weights)

@@ -39,6 +39,11 @@ class Mean(RiskMeasure):
         """Every axiom; the unbiased form moves with the mean weight."""
         return EVERY_AXIOM if self.estimator == "self-normalized" else EVERY_AXIOM - {"direction", "translation"}
 
+    @property
+    def estimator_name(self) -> str:
+        """Which of its estimators is used."""
+        return self.estimator
+
     def estimate(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
         """The mean of each row."""
         sample = checked_sample(values, weights)

@@ -104,6 +104,11 @@ class MeanVariance(RiskMeasure):
         """What one unit of variance costs: lambda, negative when seeking."""
         return self.lam if self.attitude == "averse" else -self.lam
 
+    @property
+    def estimator_name(self) -> str:
+        """Which of its estimators is used."""
+        return self.estimator
+
     def estimate(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
         """The estimated mean minus lambda times the estimated variance of each row."""
         sample = checked_sample(values, weights)

@@ -30,7 +30,7 @@ BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 def flag_values(settings: Settings) -> dict[str, Any]:
     """Give the options that repeat a run, by the names of their flags: those of training, then the algorithm's own."""
-    named = {"env": settings.env, "risk": settings.risk}
+    named: dict[str, Any] = {"env": settings.env, "risk": settings.risk}
     named |= {name: getattr(settings, name) for name, facts in facts_of(Options).items() if facts.flag is not None}
     named |= {name: value for name, value in settings.own.items() if name != "behavior"}
     found = {name.replace("_", "-"): value for name, value in named.items() if value is not None}

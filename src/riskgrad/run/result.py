@@ -86,7 +86,7 @@ class Run:
         if self.given_risk is not None:
             return self.given_risk
         try:
-            return parse(self.settings.get("risk", "mean"))
+            return parse(self.settings.risk)
         except InputError as problem:
             advice = ADVICE.format("risk")
             raise InputError("risk", "be given to load this run", self.settings.risk, advice) from problem

@@ -1,3 +1,4 @@
+# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
 """What an algorithm is: its own options as fields, and a step from one iterate to the next.
 
     step(problem, state) -> (state, info)
@@ -12,12 +13,12 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast
 
 from riskgrad.ascent import Moments
 from riskgrad.errors import InputError
 from riskgrad.policy import Policy
-from riskgrad.settings import check_options, default_of, facts_of
+from riskgrad.settings import Rule, check_options, default_of, facts_of
 from riskgrad.theory import Schedule
 from riskgrad.types import FloatArray
 
@@ -80,6 +81,12 @@ class Circumstances:
     has_bonus: bool
     max_episodes: int | None
     is_log: bool
+
+
+# the numbers of the main theorem (`tm:sf`)
+PAPER_DIRECTIONS: Final = Rule("N^1/2", lambda case, _: case.plan.directions)
+PAPER_SMOOTHING: Final = Rule("N^-1/4", lambda case, _: case.plan.smoothing)
+PAPER_EPISODES: Final = Rule("N", lambda case, _: case.plan.episodes)
 
 
 class Algorithm(ABC):
@@ -147,4 +154,5 @@ def set_options(kind: Any, given: Mapping[str, Any]) -> Algorithm:
 
 
 def _text(value: Any) -> str:
-    return str(value[0]) if isinstance(value, tuple) else str(value)
+    """Give a pair (policy, theta) by its policy, anything else as it prints."""
+    return str(cast("tuple[Any, ...]", value)[0]) if isinstance(value, tuple) else str(value)

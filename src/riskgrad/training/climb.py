@@ -5,14 +5,17 @@ size stays above the floor.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from riskgrad.checks import check_count, check_share
 from riskgrad.gradient.noise import batch_error, estimate_errors
 from riskgrad.risk import RiskMeasure
-from riskgrad.training.algorithm import Info, State
+from riskgrad.settings import Rule, option
+from riskgrad.training.algorithm import Algorithm, Info, State
+from riskgrad.training.batches import check_behavior, find_floor
 from riskgrad.training.guards import ratios_from_logs, shorten_smoothing, shorten_step, worth, worth_at
 from riskgrad.training.normalization import policy_after
 from riskgrad.training.problem import Problem
@@ -39,32 +42,57 @@ class Point:
     size: float
 
 
+@dataclass(frozen=True)
+class Reweighting(Algorithm):
+    """An algorithm that climbs on reweighted batches: the options that all of them have.
+
+    Attributes:
+        behavior: who acts: "current", or a pair (policy, theta).
+        reuse_batch: draw one batch for the whole run; outside the guarantee.
+        steps_per_batch: most ascent steps on one batch; 1 is the paper's.
+        ess_floor: least effective sample size, as a part of m, for a batch to be used; 0 switches the guards off.
+    """
+
+    _: KW_ONLY
+    behavior: Any = option("current", None, 'Who acts: "current", or a pair (policy, theta).', check=check_behavior)
+    reuse_batch: bool = option(False, bool, "Draw one batch for the whole run; outside the guarantee.")
+    steps_per_batch: int = option(8, int, "Most ascent steps on one batch.", paper=1, check=check_count)
+    ess_floor: float = option(
+        Rule("0.9, or 0.1 where the current policy does not act", find_floor),
+        float,
+        "Least effective sample size, as a part of m, for a batch to be used; 0 for any.",
+        paper=0.0,
+        check=check_share,
+    )
+
+
 class Climb:
     """The steps of one iteration on its batch.
 
     Args:
         problem: what is maximized.
         state: where the iteration begins.
-        floor: least effective sample size, as a part of m.
+        own: the options of the algorithm.
 
     Attributes:
         batch: the episodes.
     """
 
-    def __init__(self, problem: Problem, state: State, floor: float) -> None:
+    def __init__(self, problem: Problem, state: State, own: Reweighting) -> None:
         self.batch, self._sampled = problem.batches.draw(state)
         self._problem, self._start, self._now = problem, state, state
-        self._floor, self._least = floor, floor * len(self.batch.values)
+        self._most, self._floor = own.steps_per_batch, own.ess_floor
+        self._least = own.ess_floor * len(self.batch.values)
         self._line: dict[str, Any] = {}
         self._events: list[str] = []
 
-    def points(self, most: int) -> Iterator[Point]:
-        """Give the points at which a gradient is wanted, until `most` steps are taken or the batch is worth too little.
+    def points(self) -> Iterator[Point]:
+        """Give the points at which a gradient is wanted, until the steps are taken or the batch is worth too little.
 
         The caller calls `ascend` at each.
         """
         m = len(self.batch.values)
-        for number in range(most):
+        for number in range(self._most):
             point = self._point(number)
             if number == 0:
                 self._line = self._describe(point)
