@@ -83,7 +83,7 @@ class MeanVariance(RiskMeasure):
     has_influence = True
     lam: float
     attitude: Attitude = "averse"
-    estimator: MeanVarianceEstimator = field(default="self-normalized", kw_only=True)  # pyright: ignore[reportIncompatibleVariableOverride]
+    estimator: MeanVarianceEstimator = field(default="self-normalized", kw_only=True)
 
     def __post_init__(self) -> None:
         check_attitude(self.attitude)
@@ -209,7 +209,7 @@ def _pair_sums(sample: Sample) -> tuple[FloatArray, FloatArray]:
 def mean_variance_smoothness(
     price: float,
     problem: Constants,
-    estimator: Literal["on-policy", "self-normalized", "unbiased", "paper"],  # pyright: ignore[reportIncompatibleVariableOverride]
+    estimator: Literal["on-policy", "self-normalized", "unbiased", "paper"],
     *,
     literal: bool,
 ) -> Smoothness:
