@@ -102,7 +102,7 @@ def after(policy: Policy, batch: Episodes, moves: bool) -> Policy:
     """Give the policy by the statistics that it has once a recorded batch was seen."""
     if not moves or policy.statistics is None:
         return policy
-    return policy.by(policy.statistics.merged(of_batch(batch)))
+    return policy.by(policy.statistics.merge(of_batch(batch)))
 
 
 def of_batch(batch: Episodes) -> ObservationStatistics:
