@@ -5,11 +5,12 @@ import time
 
 import numpy as np
 import pytest
+from riskgrad.algorithms.observing import of_batch
 from support.environments import Fragile, Scaled
+from support.training import train_plainly
 
 import riskgrad as rg
 from riskgrad.algorithms import PRACTICAL
-from riskgrad.algorithms.observing import of_batch
 from riskgrad.backend import Processes
 from riskgrad.errors import EpisodeError, InputError
 from riskgrad.policy import MLP, Deterministic, Normalized, ObservationStatistics
@@ -74,7 +75,7 @@ def test_first_episodes_are_counted_and_kept_within_the_budget(algorithm):
 
 def test_the_first_statistics_are_those_of_the_start():
     source, policy = GymnasiumSource(Scaled, horizon=6), MLP(2, 2, ())
-    run = rg.offp_sf(source, policy, "mean", iterations=1, episodes=4, held_out=0, seed=4, normalize=True)
+    run = train_plainly(rg.OffPSF, source, policy, "mean", iterations=1, episodes=4, held_out=0, seed=4, normalize=True)
     batch = source.record(policy, np.zeros(policy.dim), FIRST, Stream(4, Purpose.OBSERVING))
     np.testing.assert_allclose(run.normalization["random_theta"]["mean"], of_batch(batch).mean, rtol=1e-12)
     np.testing.assert_allclose(run.random_policy.statistics.std, of_batch(batch).std, rtol=1e-12)
@@ -104,7 +105,7 @@ def test_each_kept_theta_has_the_statistics_in_force_at_it(tmp_path):
         counts.append(counts[-1] + (6.0 * 8 if k < 3 else 0.0))
     options = {**QUICK, "seed": 5}
     del options["horizon"]
-    run = rg.score_ascent(source, policy, "mean", callback=lambda _, theta: seen.append(theta), **options)
+    run = train_plainly(rg.Score, source, policy, "mean", callback=lambda _, theta: seen.append(theta), **options)
     thetas = [Stream(5, Purpose.INITIAL).generator(), *seen]
     thetas[0] = policy.initial_theta(thetas[0])
     for name, acting in (("theta", run.policy), ("random_theta", run.random_policy), ("last_theta", run.last_policy)):
@@ -165,7 +166,7 @@ def test_killed_with_its_processes_and_resumed_ends_as_if_never_killed(tmp_path)
     # a server that has imported riskgrad forks the process, so that it begins at once
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["riskgrad.algorithms"])
-    options = {"risk": "cvar:0.5", "algorithm": "offp_sf", **QUICK, "iterations": 30}
+    options = {"risk": "cvar:0.5", "algorithm": "offp-sf", **QUICK, "iterations": 30}
     keeping = {"resume": tmp_path, "processes": 2, "checkpoint_seconds": 0.0}
     process = context.Process(target=rg.train, args=[Scaled], kwargs={**options, **keeping})
     process.start()
@@ -276,4 +277,4 @@ def test_on_policy_needs_a_source_that_tells_what_it_saw():
         returns = record = None
 
     with pytest.raises(InputError, match="normalize must be False for OnP-SF on a source without `returns_and_stat"):
-        rg.onp_sf(Silent(), MLP(2, 2, ()), "mean", iterations=1, normalize=True)
+        train_plainly(rg.OnPSF, Silent(), MLP(2, 2, ()), "mean", iterations=1, normalize=True)

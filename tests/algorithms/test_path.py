@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
+from riskgrad.algorithms.path import Between, measure_at, settled
 
 import riskgrad as rg
 from riskgrad.algorithms import SquarePath
-from riskgrad.algorithms.path import Between, measure_at, settled
 from riskgrad.distortion import DualPower, LowerTail
 from riskgrad.errors import InputError
 

@@ -69,7 +69,7 @@ def test_contract(policy, observations):
     check_policy(policy, observations)
 
 
-class Broken(policies.MLP):
+class Broken(policies.MLP):  # pyright: ignore[reportGeneralTypeIssues]
     """A network of which a method is put wrong below."""
 
 

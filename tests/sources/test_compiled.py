@@ -35,7 +35,7 @@ SEEN = ObservationStatistics.of(np.random.default_rng(3).normal(size=(40, 4)) * 
 class Modest(CompiledEnv):
     """An environment that promises nothing of its observations."""
 
-    dense = False
+    dense = False  # pyright: ignore[reportAssignmentType]
 
 
 def observed(env, state):

@@ -4,6 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 from support.environments import Countdown, CountdownVector, Noise, Odd, register
+from support.training import train_plainly
 
 import riskgrad as rg
 from riskgrad.backend import Processes, Serial
@@ -318,8 +319,17 @@ def test_statistics_are_of_what_was_acted_on():
 def test_trains_on_numbers_and_choices():
     """Noise pays for action 1: a few steps of OnP-SF find it."""
     source = GymnasiumSource(Noise, horizon=50)
-    run = rg.onp_sf(
-        source, MLP(1, 2, ()), "mean", iterations=8, directions=4, episodes=8, step_size=0.5, seed=0, held_out=0
+    run = train_plainly(
+        rg.OnPSF,
+        source,
+        MLP(1, 2, ()),
+        "mean",
+        iterations=8,
+        directions=4,
+        episodes=8,
+        step_size=0.5,
+        seed=0,
+        held_out=0,
     )
     after = source.returns(MLP(1, 2, ()), run.last_theta[None], 100, STREAM).values
     assert np.mean(after) > 2.9  # a fair coin earns 2.5, action 1 always 5

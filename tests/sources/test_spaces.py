@@ -214,7 +214,7 @@ class Paid(Odd):
         return super().reset(seed)[0], None
 
     def step(self, action):
-        seen, _, terminated, truncated, _ = super().step(action)
+        seen, _, terminated, truncated, _ = super().step(action)  # pyright: ignore[reportAssignmentType]
         return seen, self.rewards[self.age % len(self.rewards)], terminated, truncated, None
 
 

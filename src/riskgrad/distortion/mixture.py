@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import Self
 
-from riskgrad.distortion.base import Attitude, DistortionFunction, number
-from riskgrad.errors import InputError
+from riskgrad.checks import check_share
+from riskgrad.distortion.base import Attitude, DistortionFunction
 from riskgrad.types import FloatArray
 
 
@@ -21,9 +21,7 @@ class Mixture(DistortionFunction):
     weight: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "weight", number("weight", self.weight))
-        if not 0.0 <= self.weight <= 1.0:
-            raise InputError("weight", "be in [0, 1]", self.weight)
+        object.__setattr__(self, "weight", check_share("weight", self.weight))
 
     @property
     def attitude(self) -> Attitude:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -53,5 +51,5 @@ class Mixture(DistortionFunction):
 
     @property
     def curvature_bound(self) -> float:
-        """W times M_g''."""
+        """The weight w times M_g''."""
         return self.weight * self.g.curvature_bound if self.weight else 0.0

@@ -10,7 +10,7 @@ from riskgrad.errors import UnknownNameError
 from riskgrad.risk.base import EVERY_AXIOM, Axiom, RiskMeasure
 from riskgrad.risk.sample import checked_sample
 from riskgrad.risk.smoothness import Constants, Smoothness, mean_smoothness, weighted_mean_error
-from riskgrad.types import DiscreteLaw, FloatArray
+from riskgrad.types import DiscreteLaw, FloatArray, IntArray
 
 
 @final
@@ -25,6 +25,7 @@ class Mean(RiskMeasure):
 
     name = "mean"
     example = "mean"
+    has_influence = True
     attitude = "neutral"
     estimator: Literal["self-normalized", "unbiased"] = field(default="self-normalized", kw_only=True)
 
@@ -48,6 +49,10 @@ class Mean(RiskMeasure):
         """The exact mean."""
         return law.mean
 
+    def estimate_counts(self, values: FloatArray, counts: IntArray) -> FloatArray:
+        """The mean of each sample."""
+        return checked_sample(values, counts).mean()
+
     def influence(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
         """The return itself."""
         sample = checked_sample(values, weights)
@@ -64,6 +69,11 @@ class Mean(RiskMeasure):
         """The mean again."""
         del weight
         return self
+
+    @property
+    def meaning(self) -> str:
+        """What it is in plain words."""
+        return "the mean return"
 
     def __str__(self) -> str:
         return self.name

@@ -7,8 +7,8 @@ without an edit elsewhere. `rg.register` adds one from outside.
 from typing import TYPE_CHECKING
 
 from riskgrad.sources.base import SOURCES, EnvOptions, Source
-from riskgrad.sources.fit import check_fit, make_policy
-from riskgrad.sources.resolve import resolve_source
+from riskgrad.sources.fit import check_fit, find_policy_name, make_policy
+from riskgrad.sources.resolve import Environment, closing, resolve_source
 
 if TYPE_CHECKING:
     from riskgrad.sources.compiled import CompiledSource as CompiledSource
@@ -16,7 +16,17 @@ if TYPE_CHECKING:
     from riskgrad.sources.logged.episodes import LoggedEpisodes as LoggedEpisodes
     from riskgrad.sources.tabular import TabularSource as TabularSource
 
-__all__: list[str] = ["SOURCES", "EnvOptions", "Source", "check_fit", "make_policy", "resolve_source"]
+__all__: list[str] = [
+    "SOURCES",
+    "EnvOptions",
+    "Environment",
+    "Source",
+    "check_fit",
+    "closing",
+    "find_policy_name",
+    "make_policy",
+    "resolve_source",
+]
 
 globals().update(SOURCES.exports())
 __all__.extend(SOURCES.exports())  # pyright: ignore[reportUnsupportedDunderAll]

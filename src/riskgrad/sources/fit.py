@@ -12,6 +12,8 @@ such as a policy of the user's own, is tried as it is. A policy can also be made
 Without a name a source of states gets a table, and every other a linear policy: few parameters, hence few directions.
 """
 
+import contextlib
+
 from riskgrad.errors import InputError
 from riskgrad.policy import Policy
 from riskgrad.policy.base import POLICIES
@@ -38,6 +40,17 @@ def check_fit(policy: Policy, source: Source) -> None:
     else:
         wanted = takes.n if isinstance(takes, Choice) else takes.sizes
         raise InputError("policy", f"have the environment's actions, {wanted}", policy)
+
+
+def find_policy_name(policy: Policy, source: Source) -> str | None:
+    """Give the name by which a policy could have been asked for; None where it has none."""
+    recipe = policy.recipe()
+    for name in POLICIES.named() if recipe is not None else ():
+        with contextlib.suppress(InputError):
+            made = make_policy(source, name)
+            if type(made) is type(policy) and made.recipe() == recipe:
+                return name
+    return None
 
 
 def make_policy(source: Source, name: str | None = None) -> Policy:
