@@ -131,7 +131,7 @@ def quantile_weights(played: Sequence[PlayedRun]) -> Drawing | None:
         if g is None or str(one.risk) in seen:
             continue
         seen[str(one.risk)] = index
-        drawn = g.derivative(1.0 - levels)
+        drawn = g.slope_at(1.0 - levels)
         axis.plot(levels, drawn, color=run_color(index), linewidth=2.0, linestyle=DASHES[index % len(DASHES)])
     if not seen or all(played[index].risk.attitude == "neutral" for index in seen.values()):
         return None

@@ -127,8 +127,14 @@ class RiskMeasure(ABC):
         """What the measure is in plain words, to follow "trained on"."""
         return str(self)
 
-    def along(self, weight: float) -> "RiskMeasure":
-        """Give the measure (1 - weight) mean + weight times this one, a point on the path from neutral to here."""
+    def along(self, weight: float, start: DistortionFunction | None = None) -> "RiskMeasure":
+        """Give (1 - weight) times a milder measure plus weight times this one: a point on the path to here.
+
+        Args:
+            weight: in [0, 1].
+            start: the distortion from which a distortion measure comes; None for the mean, as for all other measures.
+        """
+        del start
         return Blend(self, weight)
 
 

@@ -28,8 +28,7 @@ from typing import Literal, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from riskgrad.checks import check_share
-from riskgrad.distortion import Attitude, DistortionFunction, Mixture
+from riskgrad.distortion import Attitude, DistortionFunction, Identity, Mixture
 from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.risk.base import EVERY_AXIOM, Axiom, RiskMeasure
 from riskgrad.risk.sample import checked_sample, distorted_mean, shaped_sample, upper_masses, weighted_distorted_mean
@@ -48,7 +47,7 @@ class DistortionMeasure(RiskMeasure):
         estimator: "self-normalized" (default), or "paper" for `eq:hat_rho_H1` as it stands.
     """
 
-    estimator: DistortionEstimator
+    estimator: DistortionEstimator  # pyright: ignore[reportIncompatibleVariableOverride]
     has_influence = True
 
     @property
@@ -119,9 +118,9 @@ class DistortionMeasure(RiskMeasure):
         estimator = self.estimator if off_policy else "on-policy"
         return distortion_smoothness(self.function, problem, estimator, literal=literal)
 
-    def along(self, weight: float) -> "Distortion":
-        """The measure of the mixture (1 - w) s + w g(s)."""
-        return Distortion(Mixture(self.function, check_share("weight", weight)), estimator=self.estimator)
+    def along(self, weight: float, start: DistortionFunction | None = None) -> "Distortion":
+        """Give the measure of the mixture (1 - w) p(s) + w g(s), p the identity unless another start is given."""
+        return Distortion(Mixture(self.function, weight, start or Identity()), estimator=self.estimator)
 
 
 @final
@@ -135,7 +134,7 @@ class Distortion(DistortionMeasure):
     """
 
     g: DistortionFunction
-    estimator: DistortionEstimator = field(default="self-normalized", kw_only=True)
+    estimator: DistortionEstimator = field(default="self-normalized", kw_only=True)  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __post_init__(self) -> None:
         if not isinstance(self.g, DistortionFunction):
@@ -165,7 +164,7 @@ def check_estimator(estimator: str) -> None:
 def distortion_smoothness(
     g: DistortionFunction,
     problem: Constants,
-    estimator: Literal["on-policy", "self-normalized", "paper"],
+    estimator: Literal["on-policy", "self-normalized", "paper"],  # pyright: ignore[reportIncompatibleVariableOverride]
     *,
     literal: bool,
 ) -> Smoothness:

@@ -6,6 +6,7 @@ from typing import Literal, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from riskgrad.distortion import DistortionFunction
 from riskgrad.errors import UnknownNameError
 from riskgrad.risk.base import EVERY_AXIOM, Axiom, RiskMeasure
 from riskgrad.risk.sample import checked_sample
@@ -27,7 +28,7 @@ class Mean(RiskMeasure):
     example = "mean"
     has_influence = True
     attitude = "neutral"
-    estimator: Literal["self-normalized", "unbiased"] = field(default="self-normalized", kw_only=True)
+    estimator: Literal["self-normalized", "unbiased"] = field(default="self-normalized", kw_only=True)  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __post_init__(self) -> None:
         if self.estimator not in ("self-normalized", "unbiased"):
@@ -70,9 +71,9 @@ class Mean(RiskMeasure):
             return found
         return replace(found, error=weighted_mean_error(problem), bias=0.0)
 
-    def along(self, weight: float) -> "Mean":
-        """The mean again."""
-        del weight
+    def along(self, weight: float, start: DistortionFunction | None = None) -> "Mean":
+        """Give the mean again."""
+        del weight, start
         return self
 
     @property

@@ -40,7 +40,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from riskgrad.checks import check_number, check_share
-from riskgrad.distortion import Attitude
+from riskgrad.distortion import Attitude, DistortionFunction
 from riskgrad.distortion.base import check_attitude, write_name
 from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.risk.base import Axiom, RiskMeasure
@@ -83,7 +83,7 @@ class MeanVariance(RiskMeasure):
     has_influence = True
     lam: float
     attitude: Attitude = "averse"
-    estimator: MeanVarianceEstimator = field(default="self-normalized", kw_only=True)
+    estimator: MeanVarianceEstimator = field(default="self-normalized", kw_only=True)  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __post_init__(self) -> None:
         check_attitude(self.attitude)
@@ -159,8 +159,9 @@ class MeanVariance(RiskMeasure):
         estimator = self.estimator if off_policy else "on-policy"
         return mean_variance_smoothness(self.lam, problem, estimator, literal=literal)
 
-    def along(self, weight: float) -> "MeanVariance":
-        """Mean-variance with weight times lambda."""
+    def along(self, weight: float, start: DistortionFunction | None = None) -> "MeanVariance":
+        """Give mean-variance with weight times lambda."""
+        del start
         return MeanVariance(check_share("weight", weight) * self.lam, self.attitude, estimator=self.estimator)
 
     @property
@@ -208,7 +209,7 @@ def _pair_sums(sample: Sample) -> tuple[FloatArray, FloatArray]:
 def mean_variance_smoothness(
     price: float,
     problem: Constants,
-    estimator: Literal["on-policy", "self-normalized", "unbiased", "paper"],
+    estimator: Literal["on-policy", "self-normalized", "unbiased", "paper"],  # pyright: ignore[reportIncompatibleVariableOverride]
     *,
     literal: bool,
 ) -> Smoothness:
