@@ -15,7 +15,7 @@ policy says what it reads and how it acts, and `riskgrad.sources.fit` compares t
 import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +24,7 @@ from riskgrad.errors import InputError
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 MASS_TOLERANCE = 1e-9
 
@@ -81,8 +82,8 @@ class Numbers:
         return len(self.low)
 
 
-Observed = States | Vectors
-Action = Choice | Choices | Numbers
+ObservationKind = States | Vectors
+ActionKind = Choice | Choices | Numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,23 +161,23 @@ class DiscreteLaw:
         atoms, masses = _checked_atoms(values, probabilities)
         kept = masses > 0.0
         support, where = np.unique(atoms[kept], return_inverse=True)
-        object.__setattr__(self, "values", _frozen(np.asarray(support, dtype=np.float64)))
+        object.__setattr__(self, "values", freeze(np.asarray(support, dtype=np.float64)))
         merged = np.asarray(np.bincount(where, weights=masses[kept], minlength=len(support)), dtype=np.float64)
-        object.__setattr__(self, "probabilities", _frozen(merged))
+        object.__setattr__(self, "probabilities", freeze(merged))
 
     @cached_property
     def upper_mass(self) -> FloatArray:
         """P(R >= values[i]) for each atom [K]; its first entry is 1 by definition, not by summation."""
         tails = np.minimum(np.cumsum(self.probabilities[::-1])[::-1], 1.0)
         tails[0] = 1.0
-        return _frozen(tails)
+        return freeze(tails)
 
     @cached_property
     def lower_mass(self) -> FloatArray:
         """P(R <= values[i]) for each atom [K]; its last entry is 1."""
         heads = np.minimum(np.cumsum(self.probabilities), 1.0)
         heads[-1] = 1.0
-        return _frozen(heads)
+        return freeze(heads)
 
     @cached_property
     def mean(self) -> float:
@@ -209,6 +210,12 @@ def digest(array: NDArray[Any]) -> str:
     return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()[:16]
 
 
+def freeze(array: NDArray[Scalar]) -> NDArray[Scalar]:
+    """Make an array read-only, and give it."""
+    array.flags.writeable = False
+    return array
+
+
 def _checked_atoms(values: ArrayLike, probabilities: ArrayLike) -> tuple[FloatArray, FloatArray]:
     atoms, masses = np.asarray(values, dtype=np.float64), np.asarray(probabilities, dtype=np.float64)
     if atoms.ndim != 1 or atoms.shape != masses.shape or atoms.size == 0:
@@ -225,8 +232,3 @@ def _checked_atoms(values: ArrayLike, probabilities: ArrayLike) -> tuple[FloatAr
     if not abs(total - 1.0) <= MASS_TOLERANCE:
         raise InputError("probabilities", "sum to 1", total)
     return atoms, masses
-
-
-def _frozen(array: FloatArray) -> FloatArray:
-    array.flags.writeable = False
-    return array

@@ -1,19 +1,26 @@
 """Every source of episodes passes the contract that users run on their own; a broken one does not."""
 
 import dataclasses
-import importlib
-import pkgutil
 
 import numpy as np
 import pytest
 from support.environments import Countdown
 
-from riskgrad import mdp, sources
+from riskgrad import mdp, registry, sources
 from riskgrad.backend import Processes
 from riskgrad.envs import compiled_twin
-from riskgrad.errors import ContractError
+from riskgrad.errors import ContractError, InputError
 from riskgrad.random import Stream
-from riskgrad.sources import CompiledSource, GymnasiumSource, Source, TabularSource, make_policy
+from riskgrad.sources import (
+    SOURCES,
+    CompiledSource,
+    EnvOptions,
+    GymnasiumSource,
+    Source,
+    TabularSource,
+    make_policy,
+    resolve_source,
+)
 from riskgrad.testing import check_source
 
 CASES = {
@@ -23,6 +30,29 @@ CASES = {
     "GymnasiumSource, vector": lambda: GymnasiumSource("CartPole-v1", 40, native=True),
     "GymnasiumSource, single": lambda: GymnasiumSource("CartPole-v1", 40, native=False),
 }
+
+
+# environments that each kind of source is asked for; those that it plays are in the contract
+ENVS = [
+    (mdp.two_roads(), EnvOptions()),
+    ("CartPole-v1", EnvOptions(horizon=40)),
+    ("FrozenLake-v1", EnvOptions(horizon=20, discount=0.9)),
+    (Countdown(), EnvOptions(horizon=20)),
+]
+
+
+def offered():
+    """Give each source that some kind makes of some environment."""
+    for kind in SOURCES.parts():
+        for env, options in ENVS:
+            source = kind.from_env(env, options)
+            if source is not None:
+                yield pytest.param(source, id=f"{kind.__name__}, {env}")
+
+
+@pytest.mark.parametrize("source", list(offered()))
+def test_contract_by_environment(source):
+    check_source(source, make_policy(source), episodes=60)
 
 
 @pytest.mark.parametrize("build", CASES.values(), ids=CASES.keys())
@@ -94,10 +124,37 @@ def test_broken_sources_are_caught(changes, words):
 
 
 def test_every_source_is_exported_and_in_the_contract():
-    found = set()
-    for module in pkgutil.iter_modules(sources.__path__):
-        for name, thing in vars(importlib.import_module(f"riskgrad.sources.{module.name}")).items():
-            if isinstance(thing, type) and {"returns", "record"} <= set(dir(thing)) and thing is not Source:
-                found.add(name)
-    assert found <= set(sources.__all__), "one export line is missing"
-    assert found <= {type(build()).__name__ for build in CASES.values()}, "one case above is missing"
+    """A log has no episodes to play: it is in tests/sources/test_logged.py."""
+    for kind in SOURCES.parts():
+        assert getattr(sources, kind.__name__) is kind
+        assert kind.__name__ in sources.__all__
+        assert kind.name, "listings call it by its name"
+        played = any(kind.from_env(env, options) is not None for env, options in ENVS)
+        assert played or kind.__name__ == "LoggedEpisodes", "one of ENVS above is missing"
+
+
+class Coins:
+    """An environment of nobody else's."""
+
+
+class CoinSource(Source):
+    """Plays coins, as a finite model."""
+
+    name = "coins"
+    returns = record = None
+
+    @classmethod
+    def from_env(cls, env, options):  # noqa: ARG003
+        return cls() if isinstance(env, Coins) else None
+
+
+def test_a_registered_source_is_asked_for_environments():
+    with pytest.raises(InputError, match="env must be a Gymnasium id"):
+        resolve_source(Coins())
+    registry.register(CoinSource)
+    try:
+        assert isinstance(resolve_source(Coins()), CoinSource)
+        assert isinstance(resolve_source(Coins), CoinSource)
+        assert isinstance(resolve_source("CartPole-v1"), CompiledSource)
+    finally:
+        SOURCES.forget(CoinSource)

@@ -14,7 +14,7 @@ from riskgrad.policy import MLP, Deterministic, Gaussian, Greedy, Normalized, Ob
 from riskgrad.policy.softmax import softmax
 from riskgrad.random import Purpose, Stream, environment_seeds, episode_words
 from riskgrad.sources import GymnasiumSource, Source
-from riskgrad.sources.gymnasium.cut import _edges, cut_for_workers
+from riskgrad.sources.gymnasium.blocks import _block_edges, cut_for_workers
 from riskgrad.weights import log_ratios
 
 STREAM = Stream(11, Purpose.TRAINING, 3)
@@ -71,7 +71,7 @@ def test_fair_where_the_first_to_finish_are_not():
 
 def test_blocks_for_workers_shrink_and_miss_nobody():
     for total, workers in ((1, 2), (5, 4), (64, 2), (1000, 3), (7, 1)):
-        edges = _edges(total, workers)
+        edges = _block_edges(total, workers)
         sizes = np.diff(edges)
         assert (edges[0], edges[-1]) == (0, total)
         assert np.all(sizes >= 1)
@@ -79,7 +79,7 @@ def test_blocks_for_workers_shrink_and_miss_nobody():
         assert len(sizes) >= min(workers, total)
         # no worker waits for more than a small block of another
         assert workers == 1 or sizes[-1] <= 8
-    assert len(_edges(7, 1)) == 2
+    assert len(_block_edges(7, 1)) == 2
     pieces = cut_for_workers(LAKE, np.arange(3 * 64.0).reshape(3, 64), 40, STREAM, np.arange(3), 2, None, keep=False)
     for block, places in pieces:
         np.testing.assert_array_equal(block.thetas[block.rows][:, 0], 64.0 * (places // 40))
@@ -115,8 +115,8 @@ def test_action_noise_knows_nothing_of_the_environment():
     batch = GymnasiumSource(Noise, horizon=50).record(COIN, np.zeros(COIN.dim), 400, STREAM)
     assert len(batch.actions) == 4000
     assert abs(np.corrcoef(batch.actions, batch.observations[:, 0])[0, 1]) < 4.5 / np.sqrt(4000)
-    words = episode_words(STREAM.keys(np.arange(50)), 40)
-    seeds = environment_seeds(words)
+    streams = episode_words(STREAM.keys(np.arange(50)), 40)
+    seeds = environment_seeds(streams)
     assert seeds.min() >= 0
     assert seeds.max() < 2**31
     assert len(np.unique(seeds)) == seeds.size
@@ -214,7 +214,7 @@ def test_vector_form_is_fair_and_shares_pairs():
 
 
 def test_vector_form_without_automatic_resets(monkeypatch):
-    """Lanes are reset by mask, never stepped after their end; one episode of each counts."""
+    """SingleLanes are reset by mask, never stepped after their end; one episode of each counts."""
     register()
     made = []
     start = CountdownVector.__init__
@@ -252,7 +252,7 @@ def test_vector_form_with_rows_of_another_length(monkeypatch):
 
 def test_vector_blocks_do_not_favor_lanes(monkeypatch):
     """Blocks smaller than the work: every episode is played once, and pairs stay together."""
-    monkeypatch.setattr("riskgrad.sources.gymnasium.cut.MOST_VECTOR_LANES", 8)
+    monkeypatch.setattr("riskgrad.sources.gymnasium.blocks.MOST_VECTOR_LANES", 8)
     register()
     source = GymnasiumSource("RiskgradTest/Countdown-v0")
     policy = MLP(2, 2, ())

@@ -43,13 +43,13 @@ def bounds(
     from dataclasses import asdict  # noqa: PLC0415
 
     from riskgrad.policy import TabularGibbs  # noqa: PLC0415
-    from riskgrad.sources import TabularSource, resolve_source  # noqa: PLC0415
+    from riskgrad.sources import resolve_source  # noqa: PLC0415
     from riskgrad.theory import bounds_table  # noqa: PLC0415
 
     source = resolve_source(env, horizon, discount, env_options=parse_env_options(env_option))
-    if not isinstance(source, TabularSource):
-        raise InputError("env", "be a finite model for its constants to be known", env)
     mdp = source.mdp
+    if mdp is None:
+        raise InputError("env", "be a finite model for its constants to be known", env)
     policy = TabularGibbs(mdp.n_states, mdp.n_actions)
     rows = bounds_table(mdp, policy, risk, iterations, off_policy=off_policy, seed=seed)
     if plot is not None:

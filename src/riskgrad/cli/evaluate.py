@@ -62,9 +62,9 @@ def _filmed(run: "Run", env: str, where: dict[str, Any], path: Path, episodes: i
     from riskgrad.evaluation import play_options  # noqa: PLC0415
     from riskgrad.policy import Greedy  # noqa: PLC0415
     from riskgrad.random import Purpose, Stream  # noqa: PLC0415
-    from riskgrad.sources.gymnasium.film import checked_film, film, filmed_source  # noqa: PLC0415
+    from riskgrad.sources.gymnasium.film import checked_film_path, film, film_source  # noqa: PLC0415
 
-    checked_film(path)
-    source = filmed_source(env, **play_options(run, env, **where))
+    checked_film_path(path)
+    source = film_source(env, **play_options(run, env, **where))
     acts = Greedy(run.policy) if greedy else run.policy
     return film(path, source, acts, run.theta, Stream(seed, Purpose.EVALUATION), episodes)

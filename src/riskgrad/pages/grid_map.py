@@ -69,9 +69,9 @@ def grid_of(settings: Settings, mdp: FiniteMDP) -> Grid | None:
 
 def policy_map(one: PlayedRun, index: int, seed: int = 0) -> Drawing | None:
     """Draw a run's policy on its map; None where there is no map."""
-    mdp = getattr(one.source, "mdp", None)
-    grid = grid_of(one.run.settings, mdp) if isinstance(mdp, FiniteMDP) else None
-    if not isinstance(mdp, FiniteMDP) or grid is None:
+    mdp = one.source.mdp
+    grid = None if mdp is None else grid_of(one.run.settings, mdp)
+    if mdp is None or grid is None:
         return None
     table = one.run.policy.probabilities(one.run.theta, np.arange(mdp.n_states))
     seen = visits(mdp, table)

@@ -15,7 +15,6 @@ from riskgrad.checks import check_count
 from riskgrad.errors import InputError, TooLargeError
 from riskgrad.evaluation import play_options
 from riskgrad.exact import return_law
-from riskgrad.mdp import FiniteMDP
 from riskgrad.random import Purpose, Stream
 from riskgrad.risk import Mean, RiskMeasure, parse
 from riskgrad.run import Run, load
@@ -139,8 +138,8 @@ def _source(runs: Mapping[str, Run], env: Environment | None) -> Source:
 
 
 def _law(run: Run, source: Source) -> DiscreteLaw | None:
-    mdp = getattr(source, "mdp", None)
-    if not isinstance(mdp, FiniteMDP):
+    mdp = source.mdp
+    if mdp is None:
         return None
     try:
         return return_law(mdp, run.policy.probabilities(run.theta, np.arange(mdp.n_states)))

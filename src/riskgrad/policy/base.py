@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from riskgrad.errors import InputError
 from riskgrad.kernels.elementary import log_of
 from riskgrad.registry import PartList
-from riskgrad.types import Action, FloatArray, IntArray, Observed
+from riskgrad.types import ActionKind, FloatArray, IntArray, ObservationKind
 
 if TYPE_CHECKING:
     from riskgrad.policy.bounds import Bounds
@@ -62,12 +62,12 @@ class Policy(ABC):
         """Number of parameters d."""
 
     @property
-    def reads(self) -> tuple[Observed, ...]:
+    def reads(self) -> tuple[ObservationKind, ...]:
         """What it can read; empty where that is not known, and any observation is tried."""
         return ()
 
     @property
-    def acts(self) -> Action | None:
+    def acts(self) -> ActionKind | None:
         """Among which actions it chooses; None where that is not known."""
         return None
 
@@ -125,7 +125,7 @@ class Policy(ABC):
         return None
 
     @classmethod
-    def fit(cls, gives: Observed, takes: Action) -> "Policy":
+    def fit(cls, gives: ObservationKind, takes: ActionKind) -> "Policy":
         """Make a policy of this name for what a source gives and takes; refuse where there is none."""
         del gives, takes
         raise InputError("policy", "be given as a value, since this kind is made by no name", cls.__name__)

@@ -22,7 +22,7 @@ UNBOUNDED: Final = float(np.finfo(np.float32).max)
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """The bounds of the coordinates of an action; made by `Bounds.checked`.
+    """The bounds of the coordinates of an action; made by `Bounds.of`.
 
     Attributes:
         low: smallest values [n].
@@ -39,7 +39,7 @@ class Bounds:
     half: FloatArray
 
     @classmethod
-    def checked(cls, low: ArrayLike, high: ArrayLike, squashed: bool) -> "Bounds":
+    def of(cls, low: ArrayLike, high: ArrayLike, squashed: bool) -> "Bounds":
         """Check the bounds [n] and work out the middle and half of the range."""
         least, most = (np.atleast_1d(np.asarray(side, dtype=np.float64)) for side in (low, high))
         if least.ndim != 1 or least.shape != most.shape or not least.size or not np.all(least <= most):

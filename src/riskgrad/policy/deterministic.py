@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from riskgrad.errors import InputError
 from riskgrad.policy.base import Layers, WithoutDensity, checked_thetas, drop_axes
 from riskgrad.policy.bounds import Bounds, with_infinities
-from riskgrad.policy.greedy import certain
+from riskgrad.policy.greedy import point_mass
 from riskgrad.policy.network import Activation, Network, checked_hidden
-from riskgrad.types import Action, Choice, Choices, FloatArray, IntArray, Numbers, Observed, States, Vectors
+from riskgrad.types import ActionKind, Choice, Choices, FloatArray, IntArray, Numbers, ObservationKind, States, Vectors
 
 
 @final
@@ -49,7 +49,7 @@ class Deterministic(WithoutDensity):
     ) -> None:
         if (n_actions is None) == (low is None or high is None):
             raise InputError("n_actions", "be given, or else low and high", (n_actions, low, high))
-        self._bounds = None if low is None or high is None else Bounds.checked(low, high, squashed)
+        self._bounds = None if low is None or high is None else Bounds.of(low, high, squashed)
         outputs = n_actions if self._bounds is None else self._bounds.size
         if outputs is None or isinstance(outputs, bool) or outputs < 1:
             raise InputError("n_actions", "be an integer of at least 1", n_actions)
@@ -62,7 +62,7 @@ class Deterministic(WithoutDensity):
         return self.network.dim
 
     @property
-    def reads(self) -> tuple[Observed, ...]:
+    def reads(self) -> tuple[ObservationKind, ...]:
         """Vectors of its inputs, or as many states."""
         return Vectors(self.network.inputs), States(self.network.inputs)
 
@@ -93,7 +93,7 @@ class Deterministic(WithoutDensity):
     ) -> NDArray[Any]:
         """Give the action for each observation; see `Policy.act`."""
         del uniforms
-        outputs = self.network.apply(thetas, rows, self.network.acting_inputs(observations))
+        outputs = self.network.apply(thetas, rows, self.network.inputs_as_given(observations))
         return np.argmax(outputs, axis=-1) if self._bounds is None else outputs
 
     def execute(self, actions: NDArray[Any]) -> NDArray[Any]:
@@ -102,7 +102,7 @@ class Deterministic(WithoutDensity):
 
     def initial_theta(self, generator: np.random.Generator) -> FloatArray:
         """Give zeros for a linear policy; draw hidden weights otherwise."""
-        return self.network.initial(generator, last=0.01) if self.network.hidden else np.zeros(self.dim)
+        return self.network.draw_start(generator, last=0.01) if self.network.hidden else np.zeros(self.dim)
 
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
         """Give 1 for the action taken and 0 for others [B, A]; refuse for continuous actions."""
@@ -110,10 +110,10 @@ class Deterministic(WithoutDensity):
             raise InputError("policy", "have finitely many actions for probabilities", self)
         thetas, flat = checked_thetas(theta, self.dim)
         inputs, single = self.network.checked_inputs(observations)
-        return drop_axes(certain(self.network.apply_all(thetas, inputs)), flat, single)
+        return drop_axes(point_mass(self.network.apply_all(thetas, inputs)), flat, single)
 
     @classmethod
-    def fit(cls, gives: Observed, takes: Action) -> "Deterministic":
+    def fit(cls, gives: ObservationKind, takes: ActionKind) -> "Deterministic":
         """Make a linear function for a source; refuse actions of several components."""
         inputs = gives.n if isinstance(gives, States) else gives.size
         if isinstance(takes, Choices):

@@ -29,7 +29,7 @@ from riskgrad.kernels.elementary import exp_of, log_of
 from riskgrad.policy.base import Policy, checked_coefficients, checked_theta, checked_thetas, drop_axes
 from riskgrad.policy.bounds import Bounds, with_infinities
 from riskgrad.policy.network import Activation, Network, checked_hidden
-from riskgrad.types import FloatArray, IntArray, Numbers, Observed, States, Vectors
+from riskgrad.types import FloatArray, IntArray, Numbers, ObservationKind, States, Vectors
 
 HALF_LOG_TWO_PI: Final = 0.5 * np.log(2.0 * np.pi)
 SMALLEST: Final = 2.0**-54  # half of the step between uniform numbers; normal numbers stay within +-8.3
@@ -60,7 +60,7 @@ class Gaussian(Policy):
         squashed: bool = False,
         initial_std: float = 0.5,
     ) -> None:
-        self._bounds = Bounds.checked(low, high, squashed)
+        self._bounds = Bounds.of(low, high, squashed)
         if not 0.0 < initial_std < np.inf:
             raise InputError("initial_std", "be finite and positive", initial_std)
         self.initial_std = float(initial_std)
@@ -72,7 +72,7 @@ class Gaussian(Policy):
         return self.network.dim + self._bounds.size
 
     @property
-    def reads(self) -> tuple[Observed, ...]:
+    def reads(self) -> tuple[ObservationKind, ...]:
         """Vectors of its inputs, or as many states."""
         return Vectors(self.network.inputs), States(self.network.inputs)
 
@@ -149,7 +149,7 @@ class Gaussian(Policy):
         self, thetas: FloatArray, rows: IntArray, observations: NDArray[Any], uniforms: FloatArray | None
     ) -> NDArray[Any]:
         """Choose an action for each observation; see `Policy.act`."""
-        inputs, net = self.network.acting_inputs(observations), self.network
+        inputs, net = self.network.inputs_as_given(observations), self.network
         if uniforms is None:
             return net.apply(thetas, rows, inputs)
         actions, normals = np.empty((len(rows), net.outputs)), standard_normal(uniforms)
@@ -164,7 +164,7 @@ class Gaussian(Policy):
         """Draw hidden weights; the last layer is small, so that the mean begins near the middle of the bounds."""
         if not self.network.hidden:
             return np.zeros(self.dim)
-        return np.concatenate([self.network.initial(generator, last=0.01), np.zeros(self._bounds.size)])
+        return np.concatenate([self.network.draw_start(generator, last=0.01), np.zeros(self._bounds.size)])
 
     def recipe(self) -> dict[str, Any]:
         """Give what the constructor takes."""

@@ -30,8 +30,8 @@ from riskgrad.policy.base import (
     checked_thetas,
     drop_axes,
 )
-from riskgrad.policy.softmax import chosen_log_softmax, preference_weights, softmax, sum_by_visit
-from riskgrad.types import Action, Choice, FloatArray, Numbers, Observed, States
+from riskgrad.policy.softmax import action_log_softmax, preference_weights, softmax, sum_by_visit
+from riskgrad.types import ActionKind, Choice, FloatArray, Numbers, ObservationKind, States
 
 Features = Callable[[Any], ArrayLike]
 Preference = Callable[[FloatArray, Any], ArrayLike]
@@ -52,8 +52,8 @@ class TabularGibbs(Policy):
     name = "table"
 
     def __init__(self, n_states: int, n_actions: int) -> None:
-        self.n_states = _positive("n_states", n_states)
-        self.n_actions = _positive("n_actions", n_actions)
+        self.n_states = _checked_count("n_states", n_states)
+        self.n_actions = _checked_count("n_actions", n_actions)
 
     @property
     def dim(self) -> int:
@@ -91,7 +91,7 @@ class TabularGibbs(Policy):
         thetas, flat = checked_thetas(theta, self.dim)
         states, single = checked_states(observations, self.n_states)
         chosen = checked_actions(actions, len(states), self.n_actions)
-        return drop_axes(chosen_log_softmax(self._preferences(thetas, states), chosen), flat, single)
+        return drop_axes(action_log_softmax(self._preferences(thetas, states), chosen), flat, single)
 
     def score_sum(
         self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
@@ -109,7 +109,7 @@ class TabularGibbs(Policy):
         return thetas.reshape(len(thetas), self.n_states, self.n_actions)
 
     @classmethod
-    def fit(cls, gives: Observed, takes: Action) -> "TabularGibbs":
+    def fit(cls, gives: ObservationKind, takes: ActionKind) -> "TabularGibbs":
         """Make a table of the states and actions of a source; refuse where it has none."""
         if isinstance(takes, Numbers):
             raise InputError("policy", "not be a table where actions are numbers", cls.name, "try 'linear' or 'mlp'")
@@ -141,7 +141,7 @@ class LinearGibbs(Policy):
     def __init__(self, features: ArrayLike | Features, example: Any = 0) -> None:
         self._function: Features | None = features if callable(features) else None
         if callable(features):
-            self._table = _called("features", features, example)
+            self._table = _call_once("features", features, example)
             self._ndim = np.ndim(example)
         else:
             self._table = np.asarray(features, dtype=np.float64)
@@ -159,7 +159,7 @@ class LinearGibbs(Policy):
         return self._dim
 
     @property
-    def reads(self) -> tuple[Observed, ...]:
+    def reads(self) -> tuple[ObservationKind, ...]:
         """The states of a table of features; not known for features given as a function."""
         return (States(len(self._table)),) if self._function is None else ()
 
@@ -197,7 +197,7 @@ class LinearGibbs(Policy):
         thetas, flat = checked_thetas(theta, self.dim)
         batch, single = self._checked(observations)
         chosen = checked_actions(actions, len(batch), self.n_actions)
-        return drop_axes(chosen_log_softmax(self._preferences(thetas, batch), chosen), flat, single)
+        return drop_axes(action_log_softmax(self._preferences(thetas, batch), chosen), flat, single)
 
     def score_sum(
         self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
@@ -207,7 +207,7 @@ class LinearGibbs(Policy):
         batch, _ = self._checked(observations)
         chosen = checked_actions(actions, len(batch), self.n_actions)
         scale = checked_coefficients(coefficients, len(batch))
-        distinct, where = _distinct(batch)
+        distinct, where = _distinct_observations(batch)
         sums = sum_by_visit(where, chosen, scale, (len(distinct), self.n_actions))
         total = np.zeros(self.dim)
         for piece in self._pieces(len(distinct)):
@@ -269,10 +269,10 @@ class Gibbs(Policy):
         bounds: tuple[float, float] | None = None,
         example: Any = 0,
     ) -> None:
-        self._dim = _positive("dim", dim)
+        self._dim = _checked_count("dim", dim)
         self._preference, self._gradient = preference, gradient
         self._ndim = np.ndim(example)
-        first = _called("preference", lambda one: preference(np.zeros(self._dim), one), example)
+        first = _call_once("preference", lambda one: preference(np.zeros(self._dim), one), example)
         if first.ndim != 1 or first.size == 0:
             raise InputError("preference", "return one number per action, [A]", f"shape {first.shape}")
         self.n_actions = len(first)
@@ -306,7 +306,7 @@ class Gibbs(Policy):
         thetas, flat = checked_thetas(theta, self.dim)
         batch, single = checked_batch(observations, self._ndim)
         chosen = checked_actions(actions, len(batch), self.n_actions)
-        return drop_axes(chosen_log_softmax(self._preferences(thetas, batch), chosen), flat, single)
+        return drop_axes(action_log_softmax(self._preferences(thetas, batch), chosen), flat, single)
 
     def score_sum(
         self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
@@ -316,7 +316,7 @@ class Gibbs(Policy):
         batch, _ = checked_batch(observations, self._ndim)
         chosen = checked_actions(actions, len(batch), self.n_actions)
         scale = checked_coefficients(coefficients, len(batch))
-        distinct, where = _distinct(batch)
+        distinct, where = _distinct_observations(batch)
         sums = sum_by_visit(where, chosen, scale, (len(distinct), self.n_actions))
         weights = preference_weights(sums, softmax(self._preferences(vector[None], distinct)[0]))
         if self._gradient is None:
@@ -342,7 +342,7 @@ class Gibbs(Policy):
         return slopes
 
     def _preferences(self, thetas: FloatArray, batch: NDArray[Any]) -> FloatArray:
-        distinct, where = _distinct(batch)
+        distinct, where = _distinct_observations(batch)
         found = np.empty((len(thetas), len(distinct), self.n_actions))
         for p, theta in enumerate(thetas):
             for b, one in enumerate(distinct):
@@ -356,7 +356,7 @@ class Gibbs(Policy):
         return f"Gibbs({self.n_actions} actions, {self.dim} parameters)"
 
 
-def _distinct(batch: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def _distinct_observations(batch: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Give the different observations and where each is; a user's function is then called once for each state."""
     if batch.ndim == 1 and batch.dtype.kind in "iu":
         distinct, where = np.unique(batch, return_inverse=True)
@@ -364,7 +364,7 @@ def _distinct(batch: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     return batch, np.arange(len(batch))
 
 
-def _called(name: str, function: Features, example: Any) -> FloatArray:
+def _call_once(name: str, function: Features, example: Any) -> FloatArray:
     try:
         return np.asarray(function(example), dtype=np.float64)
     except Exception as error:
@@ -374,7 +374,7 @@ def _called(name: str, function: Features, example: Any) -> FloatArray:
         ) from error
 
 
-def _positive(name: str, value: int) -> int:
+def _checked_count(name: str, value: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise InputError(name, "be an integer of at least 1", value)
     return int(value)

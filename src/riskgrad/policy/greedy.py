@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from riskgrad.policy.base import Layers, Policy, WithoutDensity
 from riskgrad.policy.bounds import Bounds
 from riskgrad.policy.normalize import ObservationStatistics
-from riskgrad.types import Action, FloatArray, IntArray, Observed
+from riskgrad.types import ActionKind, FloatArray, IntArray, ObservationKind
 
 
 @final
@@ -37,12 +37,12 @@ class Greedy(WithoutDensity):
         return self._inner
 
     @property
-    def reads(self) -> tuple[Observed, ...]:
+    def reads(self) -> tuple[ObservationKind, ...]:
         """What the policy reads."""
         return self._inner.reads
 
     @property
-    def acts(self) -> Action | None:
+    def acts(self) -> ActionKind | None:
         """As the policy acts."""
         return self._inner.acts
 
@@ -77,7 +77,7 @@ class Greedy(WithoutDensity):
 
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
         """Give 1 for the likeliest action and 0 for others [B, A]."""
-        return certain(self._inner.probabilities(theta, observations))
+        return point_mass(self._inner.probabilities(theta, observations))
 
     def act(
         self, thetas: FloatArray, rows: IntArray, observations: NDArray[Any], uniforms: FloatArray | None
@@ -94,6 +94,6 @@ class Greedy(WithoutDensity):
         return f"Greedy({self._inner!r})"
 
 
-def certain(scores: FloatArray) -> FloatArray:
+def point_mass(scores: FloatArray) -> FloatArray:
     """Give 1 for the first of the largest scores along the last axis and 0 for others."""
     return np.eye(scores.shape[-1])[np.argmax(scores, axis=-1)]

@@ -27,7 +27,7 @@ from riskgrad.policy.base import (
     drop_axes,
 )
 from riskgrad.policy.mlp import fit_network
-from riskgrad.types import Action, Choice, FloatArray, IntArray, Observed, Vectors
+from riskgrad.types import ActionKind, Choice, FloatArray, IntArray, ObservationKind, Vectors
 
 
 @final
@@ -132,7 +132,7 @@ class LinearSoftmax(Policy):
         )
 
     @classmethod
-    def fit(cls, gives: Observed, takes: Action) -> Policy:
+    def fit(cls, gives: ObservationKind, takes: ActionKind) -> Policy:
         """Make the linear policy of a source: with biases, or without them for a choice from a soft one-hot.
 
         Biases add nothing to numbers that sum to 1, and without them a compiled loop skips the zeros.

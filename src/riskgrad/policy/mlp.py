@@ -28,7 +28,7 @@ from riskgrad.policy.base import Layers, Policy, checked_coefficients, checked_t
 from riskgrad.policy.gaussian import Gaussian
 from riskgrad.policy.network import Activation, Network, checked_hidden
 from riskgrad.policy.softmax import log_softmax, softmax
-from riskgrad.types import Action, Choice, Choices, FloatArray, IntArray, Numbers, Observed, States, Vectors
+from riskgrad.types import ActionKind, Choice, Choices, FloatArray, IntArray, Numbers, ObservationKind, States, Vectors
 
 HIDDEN: Final = (32, 32)
 
@@ -71,7 +71,7 @@ class MLP(Policy):
         return self.network.dim
 
     @property
-    def reads(self) -> tuple[Observed, ...]:
+    def reads(self) -> tuple[ObservationKind, ...]:
         """Vectors of its inputs, or as many states."""
         return Vectors(self.network.inputs), States(self.network.inputs)
 
@@ -136,7 +136,7 @@ class MLP(Policy):
     ) -> NDArray[Any]:
         """Choose an action for each observation; see `Policy.act`."""
         picked = np.empty((len(rows), len(self._parts)), dtype=np.int64)
-        inputs = self.network.acting_inputs(observations)
+        inputs = self.network.inputs_as_given(observations)
         numbers = self._none if uniforms is None else uniforms
         sizes, relu = self.network.sizes, self.network.relu
         kernels.choose(thetas, rows, inputs, sizes, relu, self._begins, numbers, uniforms is None, picked)
@@ -144,10 +144,10 @@ class MLP(Policy):
 
     def initial_theta(self, generator: np.random.Generator) -> FloatArray:
         """Draw hidden weights; the last layer is small, so that all actions begin with nearly the same chance."""
-        return self.network.initial(generator, last=0.01)
+        return self.network.draw_start(generator, last=0.01)
 
     @classmethod
-    def fit(cls, gives: Observed, takes: Action) -> Policy:
+    def fit(cls, gives: ObservationKind, takes: ActionKind) -> Policy:
         """Make a network of 32 and 32 units for a source: of preferences, or of the mean of normal numbers."""
         return fit_network(gives, takes, HIDDEN)
 
@@ -179,7 +179,7 @@ class MLP(Policy):
         return f"MLP({net.inputs}, {self.n_actions}, hidden={net.hidden}, activation={net.activation!r})"
 
 
-def fit_network(gives: Observed, takes: Action, hidden: tuple[int, ...]) -> Policy:
+def fit_network(gives: ObservationKind, takes: ActionKind, hidden: tuple[int, ...]) -> Policy:
     """Make a policy whose preferences, or whose mean, is a network with these hidden layers; none is linear."""
     inputs = gives.n if isinstance(gives, States) else gives.size
     if isinstance(takes, Numbers):

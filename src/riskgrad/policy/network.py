@@ -100,7 +100,7 @@ class Network:
             raise InputError("observations", rule, f"{batch.dtype} of shape {batch.shape}")
         return np.atleast_2d(plain(batch, np.float64)), batch.ndim == 1
 
-    def acting_inputs(self, observations: NDArray[Any]) -> FloatArray:
+    def inputs_as_given(self, observations: NDArray[Any]) -> FloatArray:
         """Give inputs [B, k] from observations that a source of episodes has checked."""
         if observations.ndim == 1 and observations.dtype.kind in "iu":
             return one_hot(observations, self.inputs)
@@ -109,7 +109,7 @@ class Network:
             return observations
         return plain(observations, np.float64)
 
-    def initial(self, generator: np.random.Generator, last: float) -> FloatArray:
+    def draw_start(self, generator: np.random.Generator, last: float) -> FloatArray:
         """Draw a start [d]: weights of variance 1 / inputs (2 / inputs for relu), the last layer scaled, biases 0."""
         gain = 2.0 if self.activation == "relu" else 1.0
         parts: list[FloatArray] = []

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from riskgrad.errors import InputError
 from riskgrad.policy.base import Layers, Policy, describe_policy, rebuild_policy
 from riskgrad.policy.bounds import Bounds
-from riskgrad.types import Action, FloatArray, IntArray, Observed, Vectors
+from riskgrad.types import ActionKind, FloatArray, IntArray, ObservationKind, Vectors
 
 LIMIT: Final = 10.0
 SMALLEST_STD: Final = 1e-8
@@ -77,7 +77,7 @@ class ObservationStatistics:
         found = np.sqrt(self.squares / self.count)
         return np.where(found > SMALLEST_STD, found, 1.0)
 
-    def merged(self, other: "ObservationStatistics") -> "ObservationStatistics":
+    def merge(self, other: "ObservationStatistics") -> "ObservationStatistics":
         """Both together (Chan, Golub and LeVeque's formula, which loses no digits to a large mean)."""
         count = self.count + other.count
         if count == 0.0:
@@ -87,7 +87,7 @@ class ObservationStatistics:
         squares = self.squares + other.squares + gap * gap * (self.count * other.count / count)
         return ObservationStatistics(count, mean, squares)
 
-    def updated(self, lengths: ArrayLike, sums: ArrayLike) -> "ObservationStatistics":
+    def add(self, lengths: ArrayLike, sums: ArrayLike) -> "ObservationStatistics":
         """Add what episodes saw.
 
         Args:
@@ -104,7 +104,7 @@ class ObservationStatistics:
             return self
         first, second = np.sum(parts, axis=0)
         squares = np.maximum(second - first * first / count, 0.0)
-        return self.merged(ObservationStatistics(count, self.mean + first / count, squares))
+        return self.merge(ObservationStatistics(count, self.mean + first / count, squares))
 
     def arrays(self) -> dict[str, FloatArray]:
         """What a checkpoint holds."""
@@ -149,13 +149,13 @@ class Normalized(Policy):
         return self._statistics
 
     @property
-    def reads(self) -> tuple[Observed, ...]:
+    def reads(self) -> tuple[ObservationKind, ...]:
         """Vectors as long as the statistics, where the policy reads those."""
         own = Vectors(len(self._mean))
         return (own,) if not self._inner.reads or own in self._inner.reads else self._inner.reads
 
     @property
-    def acts(self) -> Action | None:
+    def acts(self) -> ActionKind | None:
         """As the policy acts."""
         return self._inner.acts
 

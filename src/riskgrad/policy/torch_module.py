@@ -37,7 +37,7 @@ from riskgrad.policy.bounds import Bounds
 from riskgrad.policy.gaussian import HALF_LOG_TWO_PI, standard_normal
 from riskgrad.policy.network import one_hot
 from riskgrad.policy.softmax import log_softmax, softmax
-from riskgrad.types import Choice, FloatArray, IntArray, Numbers, Observed, States, Vectors
+from riskgrad.types import Choice, FloatArray, IntArray, Numbers, ObservationKind, States, Vectors
 
 if TYPE_CHECKING:
     import torch
@@ -70,7 +70,7 @@ class TorchModule(Policy):
         self._parameters = {name: tensor.detach().clone() for name, tensor in self._module.named_parameters()}
         self._sizes = [tensor.numel() for tensor in self._parameters.values()]
         self.inputs = int(inputs)
-        outputs = self._tried()
+        outputs = self._call_once()
         if outputs.ndim != 2 or len(outputs) != 1:
             raise InputError("module", "map [B, k] to [B, outputs]", f"an output of shape {tuple(outputs.shape)}")
         self._outputs = int(outputs.shape[1])
@@ -78,7 +78,7 @@ class TorchModule(Policy):
             raise InputError("low and high", "be given together, or neither for discrete actions", (low, high))
         if not 0.0 < initial_std < np.inf:
             raise InputError("initial_std", "be positive and finite", initial_std)
-        self._bounds = None if low is None or high is None else Bounds.checked(low, high, squashed)
+        self._bounds = None if low is None or high is None else Bounds.of(low, high, squashed)
         if self._bounds is not None and self._bounds.size != self._outputs:
             raise InputError("low and high", f"have the module's {self._outputs} outputs", self._bounds.size)
         self.n_actions = self._outputs if self._bounds is None else None
@@ -90,7 +90,7 @@ class TorchModule(Policy):
         return sum(self._sizes) + (0 if self._bounds is None else self._outputs)
 
     @property
-    def reads(self) -> tuple[Observed, ...]:
+    def reads(self) -> tuple[ObservationKind, ...]:
         """Vectors of its inputs, or as many states."""
         return Vectors(self.inputs), States(self.inputs)
 
@@ -190,7 +190,7 @@ class TorchModule(Policy):
         parts = [tensor.numpy().ravel() for tensor in self._parameters.values()]
         return np.concatenate([*parts, np.zeros(self.dim - sum(self._sizes))])
 
-    def _tried(self) -> "torch.Tensor":
+    def _call_once(self) -> "torch.Tensor":
         """Call the module once, as it will be called; refuse one that cannot be."""
         import torch  # noqa: PLC0415 - an extra
         from torch.func import vmap  # noqa: PLC0415 - an extra
@@ -222,7 +222,7 @@ class TorchModule(Policy):
         from torch.func import vmap  # noqa: PLC0415 - an extra
 
         with torch.no_grad():
-            named = self._named(torch.from_numpy(thetas))
+            named = self._cut(torch.from_numpy(thetas))
             given = torch.from_numpy(inputs)
             found = vmap(lambda named: self._call(named, given), randomness="error")(named)
         return np.asarray(found.numpy(), dtype=np.float64)
@@ -231,13 +231,13 @@ class TorchModule(Policy):
         import torch  # noqa: PLC0415 - an extra
 
         flat = torch.from_numpy(theta.copy()).requires_grad_(True)
-        named = {name: tensor[0] for name, tensor in self._named(flat[None]).items()}
+        named = {name: tensor[0] for name, tensor in self._cut(flat[None]).items()}
         outputs = self._call(named, torch.from_numpy(inputs))
         outputs.backward(torch.from_numpy(np.ascontiguousarray(cotangents)))
         found = flat.grad
         return np.zeros(self.dim) if found is None else np.asarray(found.numpy(), dtype=np.float64)
 
-    def _named(self, thetas: "torch.Tensor") -> "dict[str, torch.Tensor]":
+    def _cut(self, thetas: "torch.Tensor") -> "dict[str, torch.Tensor]":
         """Cut flat vectors [P, d] into the module's parameters, each with the axis P in front."""
         import torch  # noqa: PLC0415 - an extra
 

@@ -20,11 +20,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from riskgrad.errors import InputError
+from riskgrad.mdp import FiniteMDP
 from riskgrad.policy import ObservationStatistics, Policy
 from riskgrad.policy.normalize import LIMIT
 from riskgrad.random import Stream
 from riskgrad.registry import PartList
-from riskgrad.types import Action, Episodes, IntArray, Observed, Returns
+from riskgrad.types import ActionKind, Episodes, IntArray, ObservationKind, Returns
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
@@ -86,13 +87,18 @@ class Source(ABC):
     general: ClassVar[bool] = False  # whether it plays any environment, and is asked after those that play some
 
     @property
-    def gives(self) -> Observed | None:
+    def gives(self) -> ObservationKind | None:
         """What policies observe; None where that is not known."""
         return None
 
     @property
-    def takes(self) -> Action | None:
+    def takes(self) -> ActionKind | None:
         """Among which actions policies choose; None where that is not known."""
+        return None
+
+    @property
+    def mdp(self) -> FiniteMDP | None:
+        """The finite model whose episodes it plays; None where there is none, and nothing is known exactly."""
         return None
 
     @property

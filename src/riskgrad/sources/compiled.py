@@ -101,7 +101,7 @@ class CompiledSource(Source):
         rows, flat = checked_thetas(thetas, policy.dim)
         if flat:
             raise InputError("thetas", f"have shape (P, {policy.dim})", f"shape ({policy.dim},)", "use thetas[None]")
-        job = self._job(policy, rows, checked_episodes(episodes), stream, checked_pairs(pairs, len(rows)))
+        job = self._make_job(policy, rows, checked_episodes(episodes), stream, checked_pairs(pairs, len(rows)))
         self._play(job, None)
         shape = (len(rows), job.episodes)
         return Returns(values=job.values.reshape(shape), lengths=job.lengths.reshape(shape))
@@ -121,15 +121,15 @@ class CompiledSource(Source):
         values, lengths = np.empty((len(rows), m)), np.empty((len(rows), m), dtype=np.int64)
         for row in range(len(rows)):
             one = slice(row, row + 1)
-            job, trace = self._traced(policy, rows[one], m, stream, keyed[one])
+            job, trace = self._play_and_trace(policy, rows[one], m, stream, keyed[one])
             values[row], lengths[row] = job.values, job.lengths
-            statistics = statistics.merged(ObservationStatistics.of(trace.observations))
+            statistics = statistics.merge(ObservationStatistics.of(trace.observations))
         return Returns(values, lengths), statistics
 
     def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
         """Play m episodes of one policy and keep what they visited, a visit for each step; see `Source.record`."""
         vector, pairs = checked_theta(theta, policy.dim), np.zeros(1, dtype=np.int64)
-        job, trace = self._traced(policy, vector[None], checked_episodes(episodes), stream, pairs)
+        job, trace = self._play_and_trace(policy, vector[None], checked_episodes(episodes), stream, pairs)
         return Episodes(
             values=job.values,
             lengths=job.lengths,
@@ -148,11 +148,11 @@ class CompiledSource(Source):
             return None
         return cls(twin, options.horizon, 1.0 if options.discount is None else options.discount, options.threads)
 
-    def _traced(
+    def _play_and_trace(
         self, policy: Policy, thetas: FloatArray, episodes: int, stream: Stream, pairs: IntArray
     ) -> tuple[Job, Trace]:
         """Play m episodes of one policy, thetas [1, d], and keep what they visited."""
-        job = self._job(policy, thetas, episodes, stream, pairs)
+        job = self._make_job(policy, thetas, episodes, stream, pairs)
         self._play(job, None)
         offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(job.lengths)])
         visits = int(offsets[-1])
@@ -164,7 +164,7 @@ class CompiledSource(Source):
         loop, kept = self.env.loop, NO_TRACE if trace is None else trace
         in_blocks(lambda first, last: loop(first, last, job, kept), len(job.values), self.threads)
 
-    def _job(self, policy: Policy, thetas: FloatArray, episodes: int, stream: Stream, pairs: IntArray) -> Job:
+    def _make_job(self, policy: Policy, thetas: FloatArray, episodes: int, stream: Stream, pairs: IntArray) -> Job:
         layers = policy.layers
         if layers is None:
             advice = f"pass gymnasium.make({self.env.id!r}), where there is one, to play any policy"

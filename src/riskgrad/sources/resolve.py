@@ -15,7 +15,7 @@ import gymnasium
 
 from riskgrad.envs import CompiledEnv
 from riskgrad.errors import InputError, UnknownNameError
-from riskgrad.making import building, close, full_id
+from riskgrad.making import close_or_warn, explain_failure, full_id
 from riskgrad.mdp import FiniteMDP
 from riskgrad.mdp.models import MODELS
 from riskgrad.sources.base import SOURCES, EnvOptions, Source, Workers
@@ -70,13 +70,13 @@ def closing(source: Source, env: Environment) -> Generator[None]:
         yield
     finally:
         if isinstance(env, str | type):
-            close(source, source.fingerprint())
+            close_or_warn(source, source.fingerprint())
 
 
 def _call_factory(factory: Any, said: EnvOptions) -> tuple[Any, EnvOptions]:
     """Call a class or factory; give what it made, and the options that are left for who plays that."""
     _refuse_unknown_options(factory, said.options)
-    with building(str(getattr(factory, "__name__", type(factory).__name__))):
+    with explain_failure(str(getattr(factory, "__name__", type(factory).__name__))):
         made = factory(**said.options)
     # one environment is played by many, which the factory makes with the same options
     return made, replace(said, factory=factory, options=said.options if isinstance(made, gymnasium.Env) else {})

@@ -35,7 +35,7 @@ from riskgrad.kernels.tabular_tables import (
     thresholds_of_preferences,
     thresholds_of_probabilities,
 )
-from riskgrad.making import close
+from riskgrad.making import close_or_warn
 from riskgrad.mdp import FiniteMDP, from_gymnasium
 from riskgrad.mdp.from_gym import has_table
 from riskgrad.policy import Policy
@@ -64,9 +64,14 @@ class TabularSource(Source):
     def __init__(self, mdp: FiniteMDP, threads: int | None = None) -> None:
         if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
             raise InputError("threads", "be an integer of at least 1", threads)
-        self.mdp = mdp
+        self._mdp = mdp
         self.threads = threads or cores()
         self._tables, self._heads = outcome_tables(mdp)
+
+    @property
+    def mdp(self) -> FiniteMDP:
+        """The model."""
+        return self._mdp
 
     @property
     def gives(self) -> States:
@@ -100,7 +105,7 @@ class TabularSource(Source):
         rows, flat = checked_thetas(thetas, policy.dim)
         if flat:
             raise InputError("thetas", f"have shape (P, {policy.dim})", f"shape ({policy.dim},)", "use thetas[None]")
-        return self._sampled(lambda part: self._thresholds(policy, rows[part]), len(rows), episodes, stream, pairs)
+        return self._sample(lambda part: self._thresholds(policy, rows[part]), len(rows), episodes, stream, pairs)
 
     def returns_from_tables(
         self, tables: ArrayLike, episodes: int, stream: Stream, pairs: ArrayLike | None = None
@@ -111,7 +116,7 @@ class TabularSource(Source):
         if found.ndim != 3 or found.shape[1:] != shape:
             raise InputError("tables", f"have shape (P, {shape[0]}, {shape[1]})", f"shape {found.shape}")
         self._check_rows("tables", found)
-        return self._sampled(lambda part: self._placed(found[part]), len(found), episodes, stream, pairs)
+        return self._sample(lambda part: self._thresholds_of_tables(found[part]), len(found), episodes, stream, pairs)
 
     def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
         """Play m episodes of one policy and keep what they visited; see `Source.record`."""
@@ -164,9 +169,9 @@ class TabularSource(Source):
             return cls(from_gymnasium(first, options.horizon, discount), options.threads)
         finally:
             if isinstance(env, str) or isinstance(options.factory, type):  # not one that is the user's, or a factory's
-                close(first, "the environment")
+                close_or_warn(first, "the environment")
 
-    def _sampled(
+    def _sample(
         self,
         thresholds_of: Callable[[slice], NDArray[np.uint64]],
         rows: int,
@@ -213,21 +218,21 @@ class TabularSource(Source):
         n_states, n_actions = self.mdp.n_states, self.mdp.n_actions
         preferences = policy.preference_table(plain(thetas, np.float64))
         if preferences is not None:
-            thresholds = self._empty(len(thetas))
+            thresholds = self._room(len(thetas))
             thresholds_of_preferences(preferences, thresholds)
             return thresholds
         tables = policy.probabilities(thetas, np.arange(n_states))
         if tables.shape != (len(thetas), n_states, n_actions):
             raise InputError("policy", f"have the model's {n_actions} actions", f"{tables.shape[-1]} actions")
         self._check_rows("policy", tables)
-        return self._placed(tables)
+        return self._thresholds_of_tables(tables)
 
-    def _placed(self, tables: FloatArray) -> NDArray[np.uint64]:
-        thresholds = self._empty(len(tables))
+    def _thresholds_of_tables(self, tables: FloatArray) -> NDArray[np.uint64]:
+        thresholds = self._room(len(tables))
         thresholds_of_probabilities(plain(tables, np.float64), thresholds)
         return thresholds
 
-    def _empty(self, rows: int) -> NDArray[np.uint64]:
+    def _room(self, rows: int) -> NDArray[np.uint64]:
         return np.empty((rows, self.mdp.n_states, self._tables.stride), dtype=np.uint64)
 
     def _check_rows(self, name: str, tables: FloatArray) -> None:

@@ -101,7 +101,7 @@ def play_and_observe(
 def policy_after(policy: Policy, batch: Episodes, moves: bool) -> Policy:
     """Give the policy by the statistics that it has once a recorded batch was seen."""
     before = policy.statistics
-    return policy if not moves or before is None else policy.by(before.merged(batch_statistics(batch)))
+    return policy if not moves or before is None else policy.by(before.merge(batch_statistics(batch)))
 
 
 def batch_statistics(batch: Episodes) -> ObservationStatistics:

@@ -42,7 +42,7 @@ def log_ratios(policy: Policy, thetas: ArrayLike, batch: Episodes) -> FloatArray
     if flat:
         raise InputError("thetas", f"have shape (P, {policy.dim})", f"shape ({policy.dim},)", "use thetas[None]")
     base, impossible = _checked_behavior(batch)
-    index, observations, actions = _distinct(batch)
+    index, observations, actions = _distinct_pairs(batch)
     ratios = np.empty((len(rows), len(batch.values)))
     width = int(np.max(actions, initial=0)) + 1 if actions.dtype.kind in "iu" else 1
     step = max(1, min(POLICIES_TOGETHER, LARGEST_TEMPORARY // (max(1, len(observations)) * width)))
@@ -87,7 +87,7 @@ def _checked_behavior(batch: Episodes) -> tuple[FloatArray, IntArray]:
     return np.where(base == -np.inf, 0.0, base), np.unique(np.searchsorted(batch.offsets, bad, side="right") - 1)
 
 
-def _distinct(batch: Episodes) -> tuple[IntArray, NDArray[np.generic], NDArray[np.generic]]:
+def _distinct_pairs(batch: Episodes) -> tuple[IntArray, NDArray[np.generic], NDArray[np.generic]]:
     """Give the pair of each visit [V], and the observation and action of each different pair [U]."""
     observations, actions = batch.observations, batch.actions
     if (

@@ -34,12 +34,10 @@ from riskgrad.policy.base import checked_theta, checked_thetas
 from riskgrad.random import Stream
 from riskgrad.sources.base import EnvOptions, Source, Workers, checked_episodes, checked_pairs
 from riskgrad.sources.fit import check_fit
-from riskgrad.sources.gymnasium.blocks import Block, Played
-from riskgrad.sources.gymnasium.cut import Cut, cut_for_vectors, cut_for_workers
-from riskgrad.sources.gymnasium.player import Player, Rules
+from riskgrad.sources.gymnasium.blocks import BlockResult, Cut, EpisodeBlock, cut_for_vectors, cut_for_workers
+from riskgrad.sources.gymnasium.player import LocalWork, Player, PlayRules
 from riskgrad.sources.gymnasium.recipe import Env, Environment, EnvRecipe, is_id_or_env
-from riskgrad.sources.gymnasium.work import Work
-from riskgrad.types import Action, Episodes, FloatArray, IntArray, Observed, Returns, Vectors
+from riskgrad.types import ActionKind, Episodes, FloatArray, IntArray, ObservationKind, Returns, Vectors
 
 LANES: Final = 128
 LARGEST_TEMPORARY: Final = 1 << 16  # visits that a policy is asked for at once
@@ -82,9 +80,9 @@ class GymnasiumSource(Source):
         self._discount, self.greedy = checked_discount(discount), bool(greedy)
         if backend is not None and not isinstance(backend, Workers):
             raise InputError("backend", "have `workers` and `map`", backend, "see riskgrad.backend")
-        self._rules = Rules(EnvRecipe.of(env, env_options), horizon, self._discount, native, int(lanes))
+        self._rules = PlayRules(EnvRecipe.of(env, env_options), horizon, self._discount, native, int(lanes))
         self._player = Player(self._rules)
-        self._work = Work(self._rules, self._player)
+        self._work = LocalWork(self._rules, self._player)
         self.backend: Workers = Serial() if backend is None else backend
         if self.backend.workers > 1:
             self._rules.recipe.check_portable()
@@ -110,12 +108,12 @@ class GymnasiumSource(Source):
         return self._player.native
 
     @property
-    def gives(self) -> Observed:
+    def gives(self) -> ObservationKind:
         """States for a Discrete observation space, vectors for every other."""
         return self._player.reader.gives
 
     @property
-    def takes(self) -> Action:
+    def takes(self) -> ActionKind:
         """The actions of the environment."""
         return self._player.writer.takes
 
@@ -123,7 +121,7 @@ class GymnasiumSource(Source):
         self, policy: Policy, thetas: ArrayLike, episodes: int, stream: Stream, pairs: ArrayLike | None = None
     ) -> Returns:
         """Play m episodes of each of P policies; see `Source.returns`."""
-        return self._played(policy, thetas, episodes, stream, pairs, None)[0]
+        return self._play(policy, thetas, episodes, stream, pairs, None)[0]
 
     def returns_and_statistics(
         self,
@@ -138,14 +136,14 @@ class GymnasiumSource(Source):
         if self.gives != Vectors(len(statistics.mean)):
             rule = f"be of vectors of the environment's {self._player.reader.size} numbers"
             raise InputError("statistics", rule, f"{len(statistics.mean)} numbers")
-        returns, sums = self._played(policy, thetas, episodes, stream, pairs, statistics.mean)
-        return returns, statistics if sums is None else statistics.updated(returns.lengths, sums)
+        returns, sums = self._play(policy, thetas, episodes, stream, pairs, statistics.mean)
+        return returns, statistics if sums is None else statistics.add(returns.lengths, sums)
 
     def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
         """Play m episodes of one policy and keep what they visited; see `Source.record`."""
         m = checked_episodes(episodes)
         vector = checked_theta(theta, policy.dim)
-        cut = self._cut(policy, vector[None], m, stream, np.zeros(1, dtype=np.int64), None, keep=True)
+        cut = self._cut_blocks(policy, vector[None], m, stream, np.zeros(1, dtype=np.int64), None, keep=True)
         parts = self._map([block for block, _ in cut])
         lengths = np.concatenate([part.lengths for part in parts])
         observations = np.concatenate([part.observations for part in parts])
@@ -164,7 +162,7 @@ class GymnasiumSource(Source):
             log_behavior=logs,
         )
 
-    def _played(
+    def _play(
         self,
         policy: Policy,
         thetas: ArrayLike,
@@ -177,7 +175,7 @@ class GymnasiumSource(Source):
         if flat:
             raise InputError("thetas", f"have shape (P, {policy.dim})", f"shape ({policy.dim},)", "use thetas[None]")
         m = checked_episodes(episodes)
-        cut = self._cut(policy, rows, m, stream, checked_pairs(pairs, len(rows)), shift, keep=False)
+        cut = self._cut_blocks(policy, rows, m, stream, checked_pairs(pairs, len(rows)), shift, keep=False)
         values, lengths = np.empty(len(rows) * m), np.empty(len(rows) * m, dtype=np.int64)
         sums = None if shift is None else np.empty((len(values), 2, len(shift)))
         parts = self._map([block for block, _ in cut])
@@ -188,7 +186,7 @@ class GymnasiumSource(Source):
                 sums[places[counted]] = part.sums[counted]
         return Returns(values.reshape(-1, m), lengths.reshape(-1, m)), sums
 
-    def _cut(
+    def _cut_blocks(
         self,
         policy: Policy,
         thetas: FloatArray,
@@ -205,12 +203,12 @@ class GymnasiumSource(Source):
             return cut_for_vectors(acting, rows, episodes, stream, pairs, shift, keep)
         return cut_for_workers(acting, rows, episodes, stream, pairs, self.backend.workers, shift, keep)
 
-    def _map(self, blocks: list[Block]) -> list[Played]:
+    def _map(self, blocks: list[EpisodeBlock]) -> list[BlockResult]:
         try:
             return self.backend.map(self._work, blocks)
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             if self.backend.workers > 1:
-                _refuse_unportable(blocks[0].policy, error)
+                _refuse_local_policy(blocks[0].policy, error)
             raise
 
     @classmethod
@@ -229,7 +227,7 @@ class GymnasiumSource(Source):
     def make_rendering(self) -> Env:
         """Make an environment that renders frames; refuse where it cannot."""
         recipe = self._rules.recipe
-        env = recipe.make() if recipe.single else recipe.make(render_mode="rgb_array")
+        env = recipe.make() if recipe.is_single else recipe.make(render_mode="rgb_array")
         if env.render_mode != "rgb_array":
             raise InputError("env", "render frames", self.env_name, "make it with render_mode='rgb_array'")
         return env
@@ -248,7 +246,7 @@ class GymnasiumSource(Source):
         return f"GymnasiumSource({self.env_name}, horizon {self.horizon}, discount {self.discount:g})"
 
 
-def _refuse_unportable(policy: Policy, error: Exception) -> None:
+def _refuse_local_policy(policy: Policy, error: Exception) -> None:
     """Refuse a policy that other processes cannot read."""
     try:
         pickle.dumps(policy)

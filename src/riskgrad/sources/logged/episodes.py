@@ -13,25 +13,24 @@ Decided here:
   the return, so `return_range` is None unless it is given, and `n_actions` should be given where a policy knows more
   actions than were logged.
 - A log arrives as batches of columns (`from_batches`); arrays are one batch and a Parquet file is many
-  (`logged_parquet`). Another format is one more function that yields batches; all are checked in `logged_columns`.
+  (`parquet_batches`). Another format is one more function that yields batches; all are checked in `columns`.
 """
 
 import math
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Never
+from typing import Never
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from riskgrad.errors import InputError
 from riskgrad.policy import Policy
 from riskgrad.random import Stream
 from riskgrad.sources.base import Source
 from riskgrad.sources.logged import columns as logged_columns
-from riskgrad.sources.logged.columns import Columns
-from riskgrad.sources.logged.parquet import parquet_batches
-from riskgrad.types import Choice, Episodes, FloatArray, Observed, States, Vectors, digest
+from riskgrad.sources.logged.columns import Columns, parquet_batches
+from riskgrad.types import Choice, Episodes, FloatArray, ObservationKind, States, Vectors, digest, freeze
 
 
 class LoggedEpisodes(Source):
@@ -56,7 +55,7 @@ class LoggedEpisodes(Source):
         self._discount, self._return_range = discount, return_range
 
     @property
-    def gives(self) -> Observed:
+    def gives(self) -> ObservationKind:
         """The logged states, up to the largest, or the logged vectors."""
         seen = self.batch.observations
         return States(int(np.max(seen)) + 1) if seen.ndim == 1 else Vectors(int(np.prod(seen.shape[1:])))
@@ -174,22 +173,22 @@ class LoggedEpisodes(Source):
         """
         if not (isinstance(discount, int | float) and 0.0 <= discount <= 1.0):
             raise InputError("discount", "be in [0, 1]", discount)
-        columns = logged_columns.joined(batches)
-        actions = logged_columns.indices("action", columns["action"], n_actions)
-        times = logged_columns.indices("t", columns["t"])
-        rewards = logged_columns.finite("reward", columns["reward"])
-        log_behavior = logged_columns.log_behavior(columns)
-        observations = logged_columns.observations(columns)
-        order, offsets = logged_columns.episodes(columns["episode_id"], times)
+        columns = logged_columns.join_batches(batches)
+        actions = logged_columns.index_column("action", columns["action"], n_actions)
+        times = logged_columns.index_column("t", columns["t"])
+        rewards = logged_columns.finite_column("reward", columns["reward"])
+        log_behavior = logged_columns.log_behavior_column(columns)
+        observations = logged_columns.observation_column(columns)
+        order, offsets = logged_columns.sort_episodes(columns["episode_id"], times)
         values = np.add.reduceat((rewards * np.power(float(discount), times))[order], offsets[:-1])
         batch = Episodes(
-            values=_frozen(values),
-            lengths=_frozen(np.diff(offsets)),
-            offsets=_frozen(offsets),
-            observations=_frozen(observations[order]),
-            actions=_frozen(actions[order]),
-            counts=_frozen(np.ones(len(order), dtype=np.int64)),
-            log_behavior=_frozen(log_behavior[order]),
+            values=freeze(values),
+            lengths=freeze(np.diff(offsets)),
+            offsets=freeze(offsets),
+            observations=freeze(observations[order]),
+            actions=freeze(actions[order]),
+            counts=freeze(np.ones(len(order), dtype=np.int64)),
+            log_behavior=freeze(log_behavior[order]),
         )
         return cls(
             batch=batch,
@@ -213,8 +212,3 @@ def _checked_range(given: tuple[float, float] | None, values: FloatArray) -> tup
         seen = (float(np.min(values)), float(np.max(values)))
         raise InputError("return_range", f"hold every logged return, which span {seen}", given)
     return low, high
-
-
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    array.flags.writeable = False
-    return array
