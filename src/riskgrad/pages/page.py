@@ -167,7 +167,7 @@ def _chapter(
         run_letter(index),
         index % len(RUNS),
         one,
-        one.risk.meaning,
+        one.about,
         tiles,
         [_picture(figure) for figure in drawn if figure is not None],
         [
