@@ -18,16 +18,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from riskgrad.checks import check_episodes, check_pairs, check_theta, check_thetas
 from riskgrad.envs import CompiledEnv, compiled_twin
 from riskgrad.errors import InputError
 from riskgrad.kernels.compile import cores, in_blocks, plain
 from riskgrad.kernels.lane_loop import NO_TRACE, Job, Trace
 from riskgrad.mdp.checks import checked_discount
 from riskgrad.policy import ObservationStatistics, Policy
-from riskgrad.policy.base import checked_theta, checked_thetas
 from riskgrad.random import Stream
-from riskgrad.sources.base import EnvOptions, Source, checked_episodes, checked_pairs
-from riskgrad.sources.fit import check_fit
+from riskgrad.sources.base import EnvOptions, Source, check_fit
 from riskgrad.types import Choice, Episodes, FloatArray, IntArray, Returns, Vectors
 
 RUNNABLE = "a LinearSoftmax, an MLP or a Deterministic policy with one discrete action, Greedy or normalized"
@@ -46,6 +45,7 @@ class CompiledSource(Source):
     name = "compiled"
     observes = True
     workers = "threads"
+    plays = (CompiledEnv,)
 
     def __init__(
         self, env: CompiledEnv, horizon: int | None = None, discount: float = 1.0, threads: int | None = None
@@ -98,10 +98,10 @@ class CompiledSource(Source):
         self, policy: Policy, thetas: ArrayLike, episodes: int, stream: Stream, pairs: ArrayLike | None = None
     ) -> Returns:
         """Play m episodes of each of P policies; see `Source.returns`."""
-        rows, flat = checked_thetas(thetas, policy.dim)
+        rows, flat = check_thetas(thetas, policy.dim)
         if flat:
             raise InputError("thetas", f"have shape (P, {policy.dim})", f"shape ({policy.dim},)", "use thetas[None]")
-        job = self._make_job(policy, rows, checked_episodes(episodes), stream, checked_pairs(pairs, len(rows)))
+        job = self._make_job(policy, rows, check_episodes(episodes), stream, check_pairs(pairs, len(rows)))
         self._play(job, None)
         shape = (len(rows), job.episodes)
         return Returns(values=job.values.reshape(shape), lengths=job.lengths.reshape(shape))
@@ -116,8 +116,8 @@ class CompiledSource(Source):
         statistics: ObservationStatistics,
     ) -> tuple[Returns, ObservationStatistics]:
         """Play as `returns` does, and add what was observed to the statistics, policy after policy."""
-        rows, _ = checked_thetas(thetas, policy.dim)
-        m, keyed = checked_episodes(episodes), checked_pairs(pairs, len(rows))
+        rows, _ = check_thetas(thetas, policy.dim)
+        m, keyed = check_episodes(episodes), check_pairs(pairs, len(rows))
         values, lengths = np.empty((len(rows), m)), np.empty((len(rows), m), dtype=np.int64)
         for row in range(len(rows)):
             one = slice(row, row + 1)
@@ -128,8 +128,8 @@ class CompiledSource(Source):
 
     def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
         """Play m episodes of one policy and keep what they visited, a visit for each step; see `Source.record`."""
-        vector, pairs = checked_theta(theta, policy.dim), np.zeros(1, dtype=np.int64)
-        job, trace = self._play_and_trace(policy, vector[None], checked_episodes(episodes), stream, pairs)
+        vector, pairs = check_theta(theta, policy.dim), np.zeros(1, dtype=np.int64)
+        job, trace = self._play_and_trace(policy, vector[None], check_episodes(episodes), stream, pairs)
         return Episodes(
             values=job.values,
             lengths=job.lengths,
