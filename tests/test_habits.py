@@ -104,3 +104,16 @@ def test_pages_for_contributors_point_to_files_that_exist(name):
     text = (ROOT / name).read_text()
     for target in re.findall(r"\]\((?!http)([^)#]+)", text):
         assert (ROOT / name).parent.joinpath(target).exists(), target
+
+
+def test_every_study_has_a_page_with_its_command_and_a_line_in_the_overview():
+    folder = ROOT / "benchmarks"
+    overview = (folder / "README.md").read_text()
+    assert len(overview.splitlines()) < 40, "one screen"
+    studies = [path for path in sorted(folder.glob("*.py")) if f"python benchmarks/{path.name}" in path.read_text()]
+    assert len(studies) > 10
+    for script in studies:
+        page = folder / f"{script.stem}.md" if script.stem != "practical" else ROOT / "docs" / "practical.md"
+        assert re.search(rf"^    (\w+=\S+ )?python benchmarks/{script.name}", page.read_text(), flags=re.M)
+        assert re.search(rf"\]\([^)]*\b{page.name}\): `{script.name}", overview), script.name
+    assert {path.stem for path in folder.glob("*.md")} - {"README"} == {path.stem for path in studies} - {"practical"}
