@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import riskgrad
+from riskgrad.run.versions import versions as run_versions
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -57,6 +58,7 @@ def test_the_version_stands_once():
     assert re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(), flags=re.M)[1] == riskgrad.__version__
     versions = re.findall(r"^## (\d\S*)$", (ROOT / "CHANGELOG.md").read_text(), flags=re.M)
     assert (versions[0], versions[-1]) == (riskgrad.__version__, "0.1.0")
+    assert run_versions()["riskgrad"] == riskgrad.__version__
 
 
 @pytest.mark.parametrize(

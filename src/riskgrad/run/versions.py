@@ -4,13 +4,19 @@ import platform
 from importlib.metadata import version
 from typing import Final
 
-PACKAGES: Final = ("riskgrad", "numpy", "scipy", "numba", "gymnasium")
+import riskgrad
+
+PACKAGES: Final = ("numpy", "scipy", "numba", "gymnasium")
 
 
 def versions() -> dict[str, str]:
     """Give the versions of Python and of the packages that decide the numbers, and the kind of machine."""
-    found = {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
-    return {**found, "platform": f"{platform.system()} {platform.machine()}"}
+    found = {"python": platform.python_version(), "riskgrad": riskgrad.__version__}
+    return {
+        **found,
+        **{name: version(name) for name in PACKAGES},
+        "platform": f"{platform.system()} {platform.machine()}",
+    }
 
 
 def changed(before: dict[str, str], now: dict[str, str]) -> str:
