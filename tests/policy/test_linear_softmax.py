@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from riskgrad import compiled
 from riskgrad.errors import InputError
-from riskgrad.policy import LinearGibbs, LinearSoftmax, TabularGibbs, _linear_kernels
+from riskgrad.kernels import compile as compiling
+from riskgrad.kernels import linear_softmax
+from riskgrad.policy import LinearGibbs, LinearSoftmax, TabularGibbs
 from riskgrad.policy.softmax import log_softmax, softmax
 
 
@@ -140,8 +141,8 @@ def test_threads_do_not_change_sums_over_a_batch(monkeypatch):
     scale = np.random.default_rng(11).normal(size=len(actions))
     found = {}
     for cores in (1, 3):
-        monkeypatch.setattr(compiled, "WORTH_THREADS", 0.0)
-        monkeypatch.setattr(_linear_kernels, "cores", lambda cores=cores: cores)
+        monkeypatch.setattr(compiling, "WORTH_THREADS", 0.0)
+        monkeypatch.setattr(linear_softmax, "cores", lambda cores=cores: cores)
         sums = policy.score_sum(thetas[0], observations, actions, scale)
         found[cores] = sums, policy.entropy_sum(thetas[0], observations, scale)
     assert np.array_equal(found[1][0], found[3][0])

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.errors import InputError
-from riskgrad.kernels import network as kernels
+from riskgrad.kernels import network_passes
 from riskgrad.kernels.elementary import exp_of, log_of
 from riskgrad.policy.base import Policy, checked_coefficients, checked_theta, checked_thetas
 from riskgrad.policy.bounds import Bounds
@@ -138,7 +138,9 @@ class Gaussian(Policy):
         if uniforms is None:
             return net.apply(thetas, rows, inputs)
         actions, normals = np.empty((len(rows), net.outputs)), standard_normal(uniforms)
-        kernels.draw_normal(thetas, rows, inputs, net.sizes, net.relu, self.initial_std, normals, actions)
+        network_passes.draw_normal_actions(
+            thetas, rows, inputs, net.sizes, net.relu, self.initial_std, normals, actions
+        )
         return actions
 
     def executed(self, actions: NDArray[Any]) -> NDArray[Any]:

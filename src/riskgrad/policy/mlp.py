@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.errors import InputError
-from riskgrad.kernels import network as kernels
+from riskgrad.kernels import network_passes
 from riskgrad.kernels.elementary import exp_of
 from riskgrad.policy.base import Policy, checked_coefficients, checked_theta, checked_thetas
 from riskgrad.policy.network import Activation, Network, checked_hidden, unbatched
@@ -117,7 +117,9 @@ class MLP(Policy):
         inputs = self.network.acting_inputs(observations)
         numbers = self._none if uniforms is None else uniforms
         sizes, relu = self.network.sizes, self.network.relu
-        kernels.choose(thetas, rows, inputs, sizes, relu, self._begins, numbers, uniforms is None, picked)
+        network_passes.choose_actions(
+            thetas, rows, inputs, sizes, relu, self._begins, numbers, uniforms is None, picked
+        )
         return picked[:, 0] if isinstance(self.n_actions, int) else picked
 
     def initial_theta(self, generator: np.random.Generator) -> FloatArray:

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from riskgrad.envs.base import CompiledEnv
 from riskgrad.errors import InputError
-from riskgrad.kernels.compile import cores, in_blocks, plain
+from riskgrad.kernels.compile import contiguous, cores, in_blocks
 from riskgrad.kernels.lane_loop import NO_TRACE, Job, Trace
 from riskgrad.mdp.checks import checked_discount
 from riskgrad.policy import (
@@ -195,7 +195,7 @@ class CompiledSource:
             thetas = folded(inner, thetas, layers.widths[1])
         return Job(
             keys=stream.keys(pairs),
-            thetas=plain(thetas, np.float64),
+            thetas=contiguous(thetas, np.float64),
             widths=np.array(layers.widths, dtype=np.int64),
             bias=layers.bias,
             relu=layers.relu,

@@ -2,7 +2,8 @@
 
     P policies at once   m episodes each   S states   A actions   d parameters   V visits
 
-How a step is drawn, and how precisely, is in `_tables`; how five episodes advance together is in `_kernels`.
+How a step is drawn, and how precisely, is in `kernels.sampler_tables`; how five episodes advance together is in
+`kernels.sampler`.
 
 What is decided here, and why:
 
@@ -26,9 +27,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.errors import InputError
-from riskgrad.kernels import tabular as kernels
-from riskgrad.kernels.compile import cores, in_blocks, plain
-from riskgrad.kernels.tabular_tables import (
+from riskgrad.kernels import sampler
+from riskgrad.kernels.compile import contiguous, cores, in_blocks
+from riskgrad.kernels.sampler_tables import (
     outcome_tables,
     thresholds_of_preferences,
     thresholds_of_probabilities,
@@ -57,7 +58,9 @@ class TabularSource:
             raise InputError("threads", "be an integer of at least 1", threads)
         self.mdp = mdp
         self.threads = threads or cores()
-        self._tables, self._heads = outcome_tables(mdp)
+        self._tables, self._heads = outcome_tables(
+            mdp.offsets, mdp.probabilities, mdp.next_states, mdp.rewards, mdp.ends, mdp.start, mdp.horizon, mdp.discount
+        )
 
     @property
     def return_range(self) -> tuple[float, float]:
@@ -93,7 +96,9 @@ class TabularSource:
         values, lengths, visited = np.empty(m), np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64)
 
         def block(begin: int, end: int) -> tuple[IntArray, IntArray]:
-            return kernels.record(begin, end, key, thresholds, self._tables, self._heads, values, lengths, visited)
+            return sampler.sample_visits(
+                begin, end, key, thresholds, self._tables, self._heads, values, lengths, visited
+            )
 
         codes, counts = zip(*in_blocks(block, m, self.threads), strict=True)
         visits = np.concatenate(codes)
@@ -148,7 +153,7 @@ class TabularSource:
         values, lengths = values.reshape(-1), lengths.reshape(-1)
 
         def block(begin: int, end: int) -> None:
-            kernels.sample(begin, end, m, keys, thresholds, self._tables, self._heads, values, lengths)
+            sampler.sample_returns(begin, end, m, keys, thresholds, self._tables, self._heads, values, lengths)
 
         in_blocks(block, len(values), threads)
 
@@ -160,7 +165,7 @@ class TabularSource:
                 got = f"{policy.n_states} states and {policy.n_actions} actions"
                 raise InputError("policy", f"have the model's {n_states} states and {n_actions} actions", got)
             thresholds = self._empty(len(thetas))
-            thresholds_of_preferences(plain(thetas, np.float64).reshape(-1, n_states, n_actions), thresholds)
+            thresholds_of_preferences(contiguous(thetas, np.float64).reshape(-1, n_states, n_actions), thresholds)
             return thresholds
         tables = policy.probabilities(thetas, np.arange(n_states))
         if tables.shape != (len(thetas), n_states, n_actions):
@@ -170,7 +175,7 @@ class TabularSource:
 
     def _placed(self, tables: FloatArray) -> NDArray[np.uint64]:
         thresholds = self._empty(len(tables))
-        thresholds_of_probabilities(plain(tables, np.float64), thresholds)
+        thresholds_of_probabilities(contiguous(tables, np.float64), thresholds)
         return thresholds
 
     def _empty(self, rows: int) -> NDArray[np.uint64]:

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 
 from riskgrad.backend import Serial
 from riskgrad.errors import InputError
-from riskgrad.kernels.compile import plain
+from riskgrad.kernels.compile import contiguous
 from riskgrad.mdp.checks import checked_discount
 from riskgrad.policy import Greedy, ObservationStatistics, Policy
 from riskgrad.policy.base import checked_theta, checked_thetas
@@ -238,7 +238,7 @@ class GymnasiumSource:
     ) -> Cut:
         check_fit(policy, self._player.reader, self._player.writer)
         acting = Greedy(policy) if self.greedy and not isinstance(policy, Greedy) else policy
-        rows = plain(thetas, np.float64)
+        rows = contiguous(thetas, np.float64)
         if self._player.native:
             return cut_for_vectors(acting, rows, episodes, stream, pairs, shift, keep)
         return cut_for_workers(acting, rows, episodes, stream, pairs, self.backend.workers, shift, keep)

@@ -6,17 +6,17 @@ And the logits that they draw them by, where observations have some of their ent
 import numpy as np
 import pytest
 
-from riskgrad.kernels import draws
-from riskgrad.kernels.compile import uncached
-from riskgrad.kernels.lane_choice import ZERO, draw_of_two, think_in_turn
-from riskgrad.kernels.lane_memory import LANES
+from riskgrad.kernels import streams
+from riskgrad.kernels.compile import fresh_kernel
+from riskgrad.kernels.lane_choice import ZERO, draw_from_two, run_networks_in_turn
+from riskgrad.kernels.lane_state import LANES
 from riskgrad.kernels.layers import empty_room
 from riskgrad.policy import MLP
 
 
-@uncached
+@fresh_kernel
 def draw(units, choices, actions):
-    draw_of_two(units, ZERO, len(actions), choices, actions)
+    draw_from_two(units, ZERO, len(actions), choices, actions)
 
 
 def drawn(x, words):
@@ -24,14 +24,14 @@ def drawn(x, words):
     units, choices, actions = np.zeros((2, 1, len(x))), words.copy(), np.full(len(x), 7)
     units[0, 0] = x
     draw(units, choices, actions)
-    assert np.array_equal(choices, words + draws.STEP)
+    assert np.array_equal(choices, words + streams.STEP)
     return actions
 
 
 def words_and_borders():
     """Words, and the differences of logits from which on the second action is drawn."""
     words = np.random.default_rng(0).integers(0, 2**63, size=LANES).astype(np.uint64)
-    u = np.array([draws.fraction(word) for word in words + draws.STEP])
+    u = np.array([streams.open_uniform(word) for word in words + streams.STEP])
     return words, np.log1p(-u) - np.log(u)
 
 
@@ -52,9 +52,11 @@ def test_neighbors_do_not_matter():
         assert drawn(x[i : i + 1], words[i : i + 1])[0] == drawn(x, words)[i]
 
 
-@uncached
+@fresh_kernel
 def think(thetas, rows, indices, entries, counts, units, widths, relu):
-    think_in_turn(thetas, rows, indices, entries, counts, units, len(rows), widths, relu, empty_room(LANES, widths))
+    run_networks_in_turn(
+        thetas, rows, indices, entries, counts, units, len(rows), widths, relu, empty_room(LANES, widths)
+    )
 
 
 @pytest.mark.parametrize("activation", ["tanh", "relu"])
