@@ -6,7 +6,7 @@ from scipy import stats
 from riskgrad.kernels import streams
 from riskgrad.kernels.compile import kernel
 from riskgrad.kernels.lane_choice import bend_lanes
-from riskgrad.random import Purpose, Stream, mix
+from riskgrad.random import GOLDEN, Purpose, Stream, mix
 
 SIZE = 400_000
 
@@ -57,6 +57,16 @@ def test_normal_tail_and_moments():
     beyond = found[np.abs(found) > streams.LAST_EDGE]
     assert len(beyond) > 50
     assert abs(np.mean(beyond > 0.0) - 0.5) < 4.0 * 0.5 / np.sqrt(len(beyond))
+
+
+def test_uniforms_of_many_streams():
+    words = np.random.default_rng(1).integers(2**64, size=20, dtype=np.uint64)
+    states, found = words.copy(), np.empty((20, 3))
+    streams.fill_uniforms(states, found)
+    with np.errstate(over="ignore"):
+        steps = words[:, None] + np.arange(1, 4, dtype=np.uint64) * np.uint64(GOLDEN)
+    assert np.array_equal(found, (mix(steps) >> np.uint64(11)).astype(np.float64) * 2.0**-53)
+    assert np.array_equal(states, steps[:, -1])
 
 
 def test_streams_begin_where_the_keys_say():
