@@ -14,7 +14,7 @@ import argparse
 import numpy as np
 
 import riskgrad as rg
-from riskgrad.pages.style import COLORS, figure, save
+from riskgrad.pages.style import COLORS, make_figure, save_figure
 from riskgrad.theory import schedule
 
 SIZES = (16, 32, 64, 128, 256, 512, 1024)
@@ -81,7 +81,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=40)
     parser.add_argument("--figure", default="benchmarks/guarantee.svg")
     arguments = parser.parse_args()
-    page, axes = figure(11.0, 6.5, rows=len(MEASURES), columns=len(MODELS))
+    page, axes = make_figure(11.0, 6.5, rows=len(MEASURES), columns=len(MODELS))
     print(f"{arguments.seeds} seeds for (a), 4 for (b)\n")
     print("| model | measure | algorithm | slope in N (at most -0.4) | error at N = 1024 | (b) ratio (within 15%) |")
     print("|---|---|---|---|---|---|")
@@ -99,7 +99,7 @@ def main() -> None:
             axis.set_title(f"{model}, {risk}", loc="left", fontsize=10)
             axis.legend(frameon=False, fontsize=7)
             axis.set(xlabel="N", ylabel="E||estimate - gradient||²")
-    save(page, arguments.figure)
+    save_figure(page, arguments.figure)
 
 
 if __name__ == "__main__":

@@ -26,8 +26,9 @@ from gymnasium.envs.classic_control import CartPoleEnv
 from gymnasium.wrappers import TimeLimit
 
 from riskgrad.backend import Processes
-from riskgrad.policy import MLP, Gaussian
+from riskgrad.policy import MLP
 from riskgrad.policy.base import Policy
+from riskgrad.policy.mlp import fit_network
 from riskgrad.random import Purpose, Stream
 from riskgrad.sources.gymnasium.source import GymnasiumSource
 
@@ -225,8 +226,7 @@ def share_inside(env: str, hidden: tuple[int, ...], by_hand: bool, rounds: int) 
         return Clock(gymnasium.make(env).unwrapped)
 
     source = GymnasiumSource(clocked, horizon=gymnasium.spec(env).max_episode_steps)
-    bounds, size = source.action_bounds, source.observation_size
-    policy = MLP(size, source.n_actions, hidden) if bounds is None else Gaussian(size, *bounds, hidden)
+    policy = fit_network(source.gives, source.takes, hidden)
     thetas = start(policy, by_hand)
     source.returns(policy, thetas, 4, Stream(1, Purpose.EXAMPLE))
     found = []

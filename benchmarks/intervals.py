@@ -15,7 +15,6 @@ from scipy.stats import binom, norm
 
 import riskgrad as rg
 from riskgrad.evaluation import bootstrap_intervals, certified_intervals
-from riskgrad.evaluation.bootstrap import on_resamples
 from riskgrad.types import DiscreteLaw
 
 SAFE = np.linspace(0.0, 2.0, 9)
@@ -55,14 +54,14 @@ def dkw_width(values, measure, return_range):
 
 def bca(values, measure, rng):
     atoms, counts = np.unique(values, return_counts=True)
-    results = on_resamples(measure, atoms, rng.multinomial(len(values), counts / len(values), size=RESAMPLES))
+    results = measure.estimate_counts(atoms, rng.multinomial(len(values), counts / len(values), size=RESAMPLES))
     value = float(measure.estimate(values))
     below = np.mean(results < value - 1e-12) + 0.5 * np.mean(np.abs(results - value) <= 1e-12)
     bias = ndtri(np.clip(below, 0.5 / RESAMPLES, 1.0 - 0.5 / RESAMPLES))
     influence = measure.influence(atoms, counts)
-    centerd = influence - np.sum(counts * influence) / len(values)
-    second = np.sum(counts * centerd**2)
-    bend = np.sum(counts * centerd**3) / (6.0 * second**1.5) if second > 0.0 else 0.0
+    centered = influence - np.sum(counts * influence) / len(values)
+    second = np.sum(counts * centered**2)
+    bend = np.sum(counts * centered**3) / (6.0 * second**1.5) if second > 0.0 else 0.0
     z = bias + ndtri(np.array([0.025, 0.975]))
     return np.quantile(results, ndtr(bias + z / (1.0 - bend * z)))
 

@@ -69,7 +69,8 @@ def train(work: tuple[str, dict[str, Any], int]) -> dict[str, Any]:
     name, setting, seed = work
     task, full = problem(name), {**CENTER, **setting}
     path = None if full["path"] is None or task.risk == "mean" else float(full["path"])
-    run = rg.score_ascent(
+    run = train_plainly(
+        rg.Score,
         task.source,
         task.policy,
         task.risk,

@@ -17,7 +17,7 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
 
 import riskgrad as rg
 from riskgrad.envs import maze
-from riskgrad.pages.theme import DASHES, GRID, INK, MUTED, canvas, color, inline, ticks
+from riskgrad.pages.style import DASHES, GRID, INK, MUTED, canvas, inline_svg, run_color, ticks
 
 FOLDER = Path(__file__).parent / "pictures"
 SCHEMES = {  # of an image that stands alone: ink, runs, muted, grid; docs/assets/site.css has the same for pages
@@ -25,10 +25,10 @@ SCHEMES = {  # of an image that stands alone: ink, runs, muted, grid; docs/asset
     "dark": ("#e6e8eb", ("#5fb4ec", "#f08c4b", "#3fc79a", "#dd8fbb", "#cdb24a", "#a3a7e0"), "#aab0ba", "#39404a"),
 }
 
-Drawn = tuple[Figure, str]
+Drawing = tuple[Figure, str]
 
 
-def flow() -> Drawn:
+def flow() -> Drawing:
     """The way from a policy to a report, in three rows."""
     page, axis = canvas(2.75)
     axis.set(xlim=(0, 12), ylim=(0, 8.6))
@@ -41,8 +41,8 @@ def flow() -> Drawn:
         ("report", "one page", 8.5, 0.0, 2),
     ]  # fmt: skip
     for name, about, x, y, row in boxes:
-        axis.add_patch(FancyBboxPatch((x, y), 3.5, 2.0, "round,pad=0,rounding_size=0.3", fill=False, ec=color(row)))
-        axis.text(x + 1.75, y + 1.28, name, ha="center", va="center", fontsize=11, weight="bold", color=color(row))
+        axis.add_patch(FancyBboxPatch((x, y), 3.5, 2.0, "round,pad=0,rounding_size=0.3", fill=False, ec=run_color(row)))
+        axis.text(x + 1.75, y + 1.28, name, ha="center", va="center", fontsize=11, weight="bold", color=run_color(row))
         axis.text(x + 1.75, y + 0.58, about, ha="center", va="center", fontsize=8.5)
     right = [(3.5, 4.25), (7.75, 8.5)]
     ways = [((x, y), (to, y)) for y in (7.4, 1.0) for x, to in right] + [((to, 4.2), (x, 4.2)) for x, to in right]
@@ -54,13 +54,13 @@ def flow() -> Drawn:
     return page, f"{len(boxes)} stations from policy to report, with a loop from ascent back to policy."
 
 
-def roads_days() -> Drawn:
+def roads_days() -> Drawing:
     """How long a day's drive takes under the two policies."""
     page, axis = canvas(2.6)
     words: list[str] = []
     for index, (name, law) in enumerate(_roads().items()):
         minutes = -law.values
-        axis.bar(minutes, law.probabilities, width=1.7, color=color(1 - index), label=name)
+        axis.bar(minutes, law.probabilities, width=1.7, color=run_color(1 - index), label=name)
         for x, mass in zip(minutes, law.probabilities, strict=True):
             if mass < 0.2:
                 axis.annotate(f"{mass:.1%}", (x, mass), (0, 3), "data", "offset points", ha="center", fontsize=9)
@@ -73,7 +73,7 @@ def roads_days() -> Drawn:
     return page, "; ".join(words)
 
 
-def roads_tails() -> Drawn:
+def roads_tails() -> Drawing:
     """The mean of the worst part of the days, by how large a part it is."""
     page, axis = canvas(2.9)
     parts = np.geomspace(0.02, 1.0, 81)
@@ -81,7 +81,7 @@ def roads_tails() -> Drawn:
     means: list[np.ndarray] = []
     for index, (name, law) in enumerate(_roads().items()):
         means.append(np.array([_worst(law, part) for part in parts]))
-        axis.plot(parts, means[-1], color=color(1 - index), linewidth=2.2, linestyle=DASHES[index], label=name)
+        axis.plot(parts, means[-1], color=run_color(1 - index), linewidth=2.2, linestyle=DASHES[index], label=name)
         words.append(f"{name}: worst tenth {_worst(law, 0.1):.2f}, all {law.mean:.2f}")
     crossing = float(parts[np.argmax(means[0] > means[1])])
     axis.axvline(crossing, color=MUTED, linewidth=1.0, linestyle=":")
@@ -97,24 +97,24 @@ def roads_tails() -> Drawn:
     return page, "; ".join([*words, f"crossing {crossing:.2f}"])
 
 
-def weights_tails() -> Drawn:
+def weights_tails() -> Drawing:
     """How much each quantile counts: the mean and the two tails."""
     return _weights(["mean", "cvar:0.1", "smooth-cvar:0.1", "cvar:0.3"], (0.0, 0.6))
 
 
-def weights_whole() -> Drawn:
+def weights_whole() -> Drawing:
     """How much each quantile counts: distortions that look at the whole law."""
     return _weights(
         ["mean", "dual-power:3", "exponential:3", "quadratic:1", "square-root:20", "logarithmic:20"], (0.0, 1.0)
     )
 
 
-def weights_direction() -> Drawn:
+def weights_direction() -> Drawing:
     """The same distortion, averse and seeking."""
     return _weights(["mean", "dual-power:3", "dual-power:3:seeking"], (0.0, 1.0))
 
 
-def laws() -> Drawn:
+def laws() -> Drawing:
     """Three laws of one mean and one variance."""
     page, axis = canvas(2.5)
     x = np.linspace(-6.0, 26.0, 400)
@@ -124,8 +124,8 @@ def laws() -> Drawn:
         "rare jackpot": np.where(x >= 6.0, np.exp((6.0 - np.maximum(x, 6.0)) / 4.0) / 4.0, 0.0),
     }
     for index, (name, density) in enumerate(shapes.items()):
-        axis.plot(x, density, color=color(index), linewidth=2.0, linestyle=DASHES[index], label=name)
-        axis.fill_between(x, density, color=color(index), alpha=0.12, linewidth=0)
+        axis.plot(x, density, color=run_color(index), linewidth=2.0, linestyle=DASHES[index], label=name)
+        axis.fill_between(x, density, color=run_color(index), alpha=0.12, linewidth=0)
     axis.set(xlabel="return", yticks=[], ylim=(0, 0.36))
     _legend(axis, ncols=3)
     return page, "; ".join(
@@ -133,7 +133,7 @@ def laws() -> Drawn:
     )
 
 
-def verdicts() -> Drawn:
+def verdicts() -> Drawing:
     """What each measure says of the three laws."""
     page, axis = canvas(3.1)
     names = ["mean", "mean-variance:0.25", "dual-power:3", "exponential:3", "smooth-cvar:0.1", "cvar:0.1", "cvar:0.01"]
@@ -141,7 +141,7 @@ def verdicts() -> Drawn:
     for index, (name, law) in enumerate(_three().items()):
         values = [rg.risk.parse(text).value(law) for text in names]
         rows = np.arange(len(names)) + 0.17 * (index - 1)
-        axis.plot(values, rows, "os^"[index], markersize=6, color=color(index), label=name, clip_on=False)
+        axis.plot(values, rows, "os^"[index], markersize=6, color=run_color(index), label=name, clip_on=False)
         words.append(f"{name}: " + ", ".join(f"{text} {value:.1f}" for text, value in zip(names, values, strict=True)))
     axis.set_yticks(range(len(names)), names)
     axis.set(xlabel="what the measure makes of the return", ylim=(len(names) - 0.5, -1.3))
@@ -149,7 +149,7 @@ def verdicts() -> Drawn:
     return page, "; ".join(words)
 
 
-def gift() -> Drawn:
+def gift() -> Drawing:
     """A sure 10 and a coin that may add x: who calls the gift bad?"""
     page, axis = canvas(2.6)
     gifts = np.linspace(0.0, 12.0, 49)
@@ -157,14 +157,14 @@ def gift() -> Drawn:
     for index, text in enumerate(["mean", "dual-power:2", "cvar:0.1", "mean-variance:0.25"]):
         measure = rg.risk.parse(text)
         values = [measure.value(rg.DiscreteLaw([10.0, 10.0 + x], [0.5, 0.5])) for x in gifts]
-        axis.plot(gifts, values, color=color(index), linewidth=2.0, linestyle=DASHES[index], label=text)
+        axis.plot(gifts, values, color=run_color(index), linewidth=2.0, linestyle=DASHES[index], label=text)
         words.append(f"{text}: {values[16]:.2f} at 4, {values[-1]:.2f} at 12")
     axis.set(xlabel="x: what half of the episodes get on top of 10", ylabel="value")
     _legend(axis, loc="upper left")
     return page, "; ".join(words)
 
 
-def noise() -> Drawn:
+def noise() -> Drawing:
     """How far an estimate of CVaR is off, by its level and the number of episodes."""
     page, axis = canvas(2.9)
     levels = np.geomspace(0.005, 0.5, 15)
@@ -172,7 +172,7 @@ def noise() -> Drawn:
     for index, m in enumerate((100, 400, 2000, 10_000)):
         sample = np.sort(np.random.default_rng(m).normal(size=(2_000_000 // m, m)), axis=1)
         errors = [float(np.std(rg.risk.CVaR(level).estimate(sample))) for level in levels]
-        axis.plot(levels, errors, color=color(index), linewidth=2.0, linestyle=DASHES[index], label=f"m = {m:,}")
+        axis.plot(levels, errors, color=run_color(index), linewidth=2.0, linestyle=DASHES[index], label=f"m = {m:,}")
         words.append(f"m = {m}: {errors[0]:.2f} at 0.5%, {errors[-1]:.2f} at 50%")
     axis.set(xscale="log", yscale="log", xlabel="alpha of cvar", ylabel="error, in deviations of R")
     axis.set_xticks([0.005, 0.02, 0.05, 0.1, 0.2, 0.5])
@@ -185,18 +185,18 @@ def noise() -> Drawn:
     return page, "; ".join(words)
 
 
-def maze_neutral() -> Drawn:
+def maze_neutral() -> Drawing:
     """Where a maze walker goes that was trained on the mean."""
     return _walks("mean", 1)
 
 
-def maze_averse() -> Drawn:
+def maze_averse() -> Drawing:
     """Where a maze walker goes that was trained on the bad tail."""
     return _walks("cvar:0.05", 0)
 
 
-SLOW: dict[str, Callable[[], Drawn]] = {"maze-neutral": maze_neutral, "maze-averse": maze_averse}
-QUICK: dict[str, Callable[[], Drawn]] = {
+SLOW: dict[str, Callable[[], Drawing]] = {"maze-neutral": maze_neutral, "maze-averse": maze_averse}
+QUICK: dict[str, Callable[[], Drawing]] = {
     draw.__name__.replace("_", "-"): draw
     for draw in (
         flow,
@@ -239,14 +239,14 @@ def _three() -> dict[str, rg.DiscreteLaw]:
     return {name: rg.DiscreteLaw(10.0 + 4.0 * np.asarray(shape), masses) for name, shape in shapes.items()}
 
 
-def _weights(names: list[str], span: tuple[float, float]) -> Drawn:
+def _weights(names: list[str], span: tuple[float, float]) -> Drawing:
     page, axis = canvas(2.7)
     q = np.linspace(0.0, 1.0, 2001)
     words: list[str] = []
     for index, text in enumerate(names):
         g = rg.distortion.Identity() if text == "mean" else rg.risk.parse(text).function
         weight = g.derivative(1.0 - q)
-        hue = MUTED if text == "mean" else color(index - 1)
+        hue = MUTED if text == "mean" else run_color(index - 1)
         axis.plot(q, weight, color=hue, linewidth=1.4 if text == "mean" else 2.0, linestyle=DASHES[index], label=text)
         words.append(f"{text}: {weight[20]:.2f} at 1%, {weight[1800]:.2f} at 90%")
     axis.set(xlabel="quantile of the return, worst to best", ylabel="weight", xlim=span)
@@ -256,7 +256,7 @@ def _weights(names: list[str], span: tuple[float, float]) -> Drawn:
     return page, "; ".join(words)
 
 
-def _walks(risk: str, hue: int) -> Drawn:
+def _walks(risk: str, hue: int) -> Drawing:
     run = rg.train("riskgrad/GuardedMaze-v0", risk, seed=0)
     table = rg.evaluate(run, "riskgrad/GuardedMaze-v0", ["mean", "cvar:0.05"], 20_000, greedy=True)
     page, axis = canvas(4.2)
@@ -265,14 +265,14 @@ def _walks(risk: str, hue: int) -> Drawn:
     for x, y in np.argwhere(maze.WALLS):
         axis.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, color=GRID, linewidth=0.8))
     for (x, y), text, shade, place in ((maze.GOAL, "goal", 2, (5.4, 1.95)), (maze.GUARDED, "guard", 3, (5.4, 0.17))):
-        axis.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, color=color(shade), alpha=0.4, linewidth=0))
+        axis.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, color=run_color(shade), alpha=0.4, linewidth=0))
         axis.text(*place, text, ha="right", fontsize=10, color=INK)
     guarded = 0
     for seed in range(40):
         way, passed = _walk(run, seed)
         guarded += passed
-        axis.plot(way[:, 0], way[:, 1], color=color(hue), alpha=0.35, linewidth=1.0)
-        axis.plot(*way[0], "o", markersize=2.5, color=color(hue))
+        axis.plot(way[:, 0], way[:, 1], color=run_color(hue), alpha=0.35, linewidth=1.0)
+        axis.plot(*way[0], "o", markersize=2.5, color=run_color(hue))
     values = ", ".join(f"{row.risk} {row.value:.2f}" for row in table.rows)
     return page, f"trained on {risk}: {guarded} of 40 walks pass the guard; {values}"
 
@@ -304,10 +304,10 @@ def _style() -> str:
     return f"<style>{rules['light']}@media(prefers-color-scheme:dark){{{rules['dark']}}}</style>"
 
 
-def written(name: str, drawn: Drawn) -> str:
+def written(name: str, drawn: Drawing) -> str:
     """Give the file of a picture as text."""
     page, words = drawn
-    text = inline(page, name)
+    text = inline_svg(page, name)
     head, _, rest = text.partition(">")
     head = head.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" font-family="sans-serif" ').replace(
         ' aria-hidden="true"', ""

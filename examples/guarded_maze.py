@@ -36,9 +36,7 @@ def main() -> None:
         guarded, arrived = ways(run, walks=200)
         print(f"{risk:12}{table['mean'].value:8.2f}{table[RISK].value:12.2f}{guarded:17.0%}{arrived:10.0%}", flush=True)
     if given.out:
-        from riskgrad.pages.page import write_report  # noqa: PLC0415 - matplotlib only where a page is wanted
-
-        print(f"\nThe page is {write_report(runs, given.out, title='The guarded maze')}.")
+        print(f"\nThe page is {rg.report(runs, given.out, title='The guarded maze')}.")
 
 
 def ways(run: rg.Run, walks: int) -> tuple[float, float]:

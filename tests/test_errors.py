@@ -23,6 +23,15 @@ def test_nearest_name():
     assert errors.UnknownNameError("risk", "zzz", ["mean"]).nearest is None
 
 
+def test_a_misspelled_keyword_names_the_function_and_the_nearest_word():
+    errors.refuse_unknown_keyword("rg.train", ["iterations"], ["iterations", "seed"])
+    with pytest.raises(TypeError) as caught:
+        errors.refuse_unknown_keyword("rg.train", ["iteratons"], ["iterations", "seed"])
+    assert str(caught.value) == "rg.train has no keyword 'iteratons'; did you mean 'iterations'?"
+    with pytest.raises(errors.KeywordError, match=r"rg\.train has no keyword 'zzz'; it has iterations, seed"):
+        errors.refuse_unknown_keyword("rg.train", ["zzz"], ["seed", "iterations"])
+
+
 @pytest.mark.parametrize(
     "error",
     [
@@ -30,6 +39,7 @@ def test_nearest_name():
         errors.UnknownNameError("risk", "cvr", ["cvar"]),
         errors.TooLargeError("atoms", "fit", 10**9),
         errors.ContractError("broken"),
+        errors.KeywordError("rg.train has no keyword 'a'"),
     ],
 )
 def test_pickling_keeps_the_message(error):

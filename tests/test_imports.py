@@ -14,6 +14,7 @@ SOURCE = Path(riskgrad.__file__).parent
 # the flow: a module may import what stands before it
 ORDER = [
     "errors",
+    "checks",
     "registry",
     "types",
     "random",

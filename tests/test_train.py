@@ -137,9 +137,9 @@ def test_the_same_seed_gives_the_same_run_on_any_number_of_threads():
         ({"max_episodes": 10}, "max_episodes must allow one iteration with its held-out looks, 225 episodes, got 10"),
         ({"max_episodes": 1000, "schedule": "paper"}, "max_episodes must not be given with the paper's schedule"),
         ({"algorithm": "score", "smoothing": 0.1}, "smoothing must not be given for the algorithm score"),
-        ({"algorithm": "onp_sf", "steps_per_batch": 2}, "steps_per_batch must not be given for the algorithm onp_sf"),
+        ({"algorithm": "onp-sf", "steps_per_batch": 2}, "steps_per_batch must not be given for the algorithm onp_sf"),
         ({"step_size": -1.0}, "step_size must be positive"),
-        ({"algorithm": "offp_sf", "smoothing": 2.0}, r"smoothing must be in \(0, 1\]"),
+        ({"algorithm": "offp-sf", "smoothing": 2.0}, r"smoothing must be in \(0, 1\]"),
         ({"theta": [np.nan] * 8}, "theta must be finite"),
     ],
 )

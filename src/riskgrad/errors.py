@@ -4,9 +4,10 @@
     ├── InputError (ValueError)      an argument breaks a rule
     │   ├── UnknownNameError         a name that is not on the list; offers the nearest one
     │   └── TooLargeError            an exact computation that would not fit; names its size
+    ├── KeywordError (TypeError)     a public function has no such keyword; offers the nearest one
     ├── ContractError (AssertionError)   a user's part does not keep what it promises
     ├── EpisodeError (RuntimeError)  an environment failed; names it, the policy's row, the seed and the step
-    ├── WorkerError (RuntimeError)   a process that did a part of the work died
+    ├── WorkerError (RuntimeError)   a process that did a part of the work died, or could not read it
     └── StorageError (OSError)       the disk is full, a folder is read-only, a file cannot be read
         └── DamagedFileError         a file is not what was written to it
 
@@ -14,11 +15,17 @@ Every message is one line: the name, the rule, the value got, and what to do.
 """
 
 import difflib
-from collections.abc import Iterable
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 
 LONGEST_VALUE = 120
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class RiskgradError(Exception):
@@ -62,6 +69,10 @@ class TooLargeError(InputError):
     """An exact computation that would not fit in memory or time."""
 
 
+class KeywordError(RiskgradError, TypeError):
+    """A keyword that a public function does not have."""
+
+
 class ContractError(RiskgradError, AssertionError):
     """A part (a risk measure, a policy, a source) does not keep what it promises."""
 
@@ -87,7 +98,7 @@ class EpisodeError(RiskgradError, RuntimeError):
 
 
 class WorkerError(RiskgradError, RuntimeError):
-    """A process that did a part of the work died: out of memory, killed, or crashed in an environment's own code."""
+    """A process that did a part of the work could not read it, or died: out of memory, killed, or by a crash."""
 
 
 class StorageError(RiskgradError, OSError):
@@ -96,6 +107,42 @@ class StorageError(RiskgradError, OSError):
 
 class DamagedFileError(StorageError):
     """A file is not what was written to it: cut short, or its checksum does not match."""
+
+
+def refuse_unknown_keyword(function: str, got: Iterable[str], known: Iterable[str]) -> None:
+    """Raise if a keyword is not known, naming the public function and the nearest right word.
+
+    Args:
+        function: as the user writes it, such as "rg.train".
+        got: the keywords of the call.
+        known: all keywords that the function has.
+    """
+    names = sorted(known)
+    for keyword in got:
+        if keyword not in names:
+            near = difflib.get_close_matches(keyword.lower(), names, n=1, cutoff=0.5)
+            advice = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(names)}"
+            raise KeywordError(f"{function} has no keyword {keyword!r}; {advice}")
+
+
+def checks_keywords(function: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Let a function refuse a keyword that it does not have, with the nearest one that it has.
+
+    Args:
+        function: its name, as the user writes it, such as "rg.evaluate".
+    """
+
+    def wrap(call: Callable[P, T]) -> Callable[P, T]:
+        known = list(inspect.signature(call).parameters)
+
+        @functools.wraps(call)
+        def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+            refuse_unknown_keyword(function, kwargs, known)
+            return call(*args, **kwargs)
+
+        return checked
+
+    return wrap
 
 
 def _short(value: object) -> str:

@@ -25,7 +25,7 @@ def full_id(name: str) -> str:
 
 
 @contextlib.contextmanager
-def building(name: str) -> Generator[None]:
+def explain_failure(name: str) -> Generator[None]:
     """Say in one line why an environment cannot be built, whatever its constructor raises."""
     try:
         yield
@@ -36,7 +36,7 @@ def building(name: str) -> Generator[None]:
         raise InputError("env", "be an environment that can be built", name, words) from error
 
 
-def close(thing: Any, name: str) -> None:
+def close_or_warn(thing: Any, name: str) -> None:
     """Close an environment or what holds some; a warning says what goes wrong, since the work is done by then."""
     try:
         thing.close()
@@ -44,7 +44,7 @@ def close(thing: Any, name: str) -> None:
         warnings.warn(f"{name} could not be closed: {type(error).__name__}: {error}", RuntimeWarning, stacklevel=2)
 
 
-def bare(env: "gymnasium.Env[Any, Any]") -> "gymnasium.Env[Any, Any]":
+def strip_wrappers(env: "gymnasium.Env[Any, Any]") -> "gymnasium.Env[Any, Any]":
     """Take off the wrappers of `gymnasium.make`, from the outside until something else is met."""
     layer: Any = env
     while _is_of_make(layer):

@@ -11,11 +11,12 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, Generic, TypeVar
 
 from riskgrad.errors import InputError, UnknownNameError
 
-Part = TypeVar("Part", bound=type)
+Part = TypeVar("Part", bound=Any)
 
 _LISTS: "list[PartList[Any]]" = []
 
@@ -32,17 +33,18 @@ class PartList(Generic[Part]):
     def __init__(self, kind: str, base: Part, folder: str) -> None:
         self.kind, self.base = kind, base
         self._folder = folder
+        self._found: list[Part] | None = None
         self._registered: list[Part] = []
         _LISTS.append(self)
 
     def parts(self) -> list[Part]:
         """Give all parts: those of the folder in the order of their files and lines, then the registered ones."""
-        package = importlib.import_module(self._folder)
-        found: list[Part] = []
-        for file in sorted(pkgutil.iter_modules(package.__path__), key=lambda file: file.name):
-            module = importlib.import_module(f"{self._folder}.{file.name}")
-            found += [thing for thing in vars(module).values() if self._is_part(thing, module.__name__)]
-        return [*dict.fromkeys(found), *self._registered]
+        if self._found is None:
+            found: list[Part] = []
+            for module in _modules(self._folder):
+                found += [thing for thing in vars(module).values() if self._is_part(thing, module.__name__)]
+            self._found = list(dict.fromkeys(found))
+        return [*self._found, *self._registered]
 
     def exports(self) -> dict[str, Part]:
         """Give the folder's parts by the names of their classes, for the folder's `__init__`."""
@@ -78,6 +80,15 @@ class PartList(Generic[Part]):
     def _is_part(self, thing: object, home: str) -> bool:
         own = inspect.isclass(thing) and thing.__module__ == home and not thing.__name__.startswith("_")
         return own and self.holds(thing) and not inspect.isabstract(thing)
+
+
+def _modules(folder: str) -> list[ModuleType]:
+    """Load the files of a folder and of the folders in it, in the order of their names."""
+    found: list[ModuleType] = []
+    for file in sorted(pkgutil.iter_modules(importlib.import_module(folder).__path__), key=lambda file: file.name):
+        name = f"{folder}.{file.name}"
+        found += _modules(name) if file.ispkg else [importlib.import_module(name)]
+    return found
 
 
 def register(part: Part) -> Part:

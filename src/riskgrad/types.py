@@ -4,11 +4,18 @@
 
 `Returns` is what a source of episodes gives for many policies, `Episodes` is a recorded batch of one policy that can be
 reweighted for others, `DiscreteLaw` is an exact law of the return, and `Gradient` is an estimate with its error.
+
+What passes between an environment and a policy has a type as well. A source says what it gives and what it takes, a
+policy says what it reads and how it acts, and `riskgrad.sources.fit` compares them by value:
+
+    observations   States(n)   Vectors(size)
+    actions        Choice(n)   Choices(sizes)   Numbers(low, high)
 """
 
-from dataclasses import dataclass
+import hashlib
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,8 +24,66 @@ from riskgrad.errors import InputError
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 MASS_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class States:
+    """Observations that are one of n states, the integers 0 .. n - 1."""
+
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """Observations that are vectors of numbers.
+
+    Attributes:
+        size: how many numbers.
+        one_hot: whether they are a soft one-hot, not negative and summing to 1. It does not count in comparisons: who
+            reads vectors of this size reads these too.
+    """
+
+    size: int
+    one_hot: bool = field(default=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Actions that are one of n choices, the integers 0 .. n - 1."""
+
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """Actions of several components, each a choice of its own, one of sizes[i]."""
+
+    sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Actions that are vectors of numbers.
+
+    Attributes:
+        low: the smallest value of each coordinate; -inf where there is none.
+        high: the largest value of each coordinate; inf where there is none.
+    """
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates."""
+        return len(self.low)
+
+
+ObservationKind = States | Vectors
+ActionKind = Choice | Choices | Numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,23 +161,23 @@ class DiscreteLaw:
         atoms, masses = _checked_atoms(values, probabilities)
         kept = masses > 0.0
         support, where = np.unique(atoms[kept], return_inverse=True)
-        object.__setattr__(self, "values", _frozen(np.asarray(support, dtype=np.float64)))
+        object.__setattr__(self, "values", freeze(np.asarray(support, dtype=np.float64)))
         merged = np.asarray(np.bincount(where, weights=masses[kept], minlength=len(support)), dtype=np.float64)
-        object.__setattr__(self, "probabilities", _frozen(merged))
+        object.__setattr__(self, "probabilities", freeze(merged))
 
     @cached_property
     def upper_mass(self) -> FloatArray:
         """P(R >= values[i]) for each atom [K]; its first entry is 1 by definition, not by summation."""
         tails = np.minimum(np.cumsum(self.probabilities[::-1])[::-1], 1.0)
         tails[0] = 1.0
-        return _frozen(tails)
+        return freeze(tails)
 
     @cached_property
     def lower_mass(self) -> FloatArray:
         """P(R <= values[i]) for each atom [K]; its last entry is 1."""
         heads = np.minimum(np.cumsum(self.probabilities), 1.0)
         heads[-1] = 1.0
-        return _frozen(heads)
+        return freeze(heads)
 
     @cached_property
     def mean(self) -> float:
@@ -140,6 +205,17 @@ class DiscreteLaw:
         return len(self.values)
 
 
+def digest(array: NDArray[Any]) -> str:
+    """Name an array by its bits."""
+    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()[:16]
+
+
+def freeze(array: NDArray[Scalar]) -> NDArray[Scalar]:
+    """Make an array read-only, and give it."""
+    array.flags.writeable = False
+    return array
+
+
 def _checked_atoms(values: ArrayLike, probabilities: ArrayLike) -> tuple[FloatArray, FloatArray]:
     atoms, masses = np.asarray(values, dtype=np.float64), np.asarray(probabilities, dtype=np.float64)
     if atoms.ndim != 1 or atoms.shape != masses.shape or atoms.size == 0:
@@ -156,8 +232,3 @@ def _checked_atoms(values: ArrayLike, probabilities: ArrayLike) -> tuple[FloatAr
     if not abs(total - 1.0) <= MASS_TOLERANCE:
         raise InputError("probabilities", "sum to 1", total)
     return atoms, masses
-
-
-def _frozen(array: FloatArray) -> FloatArray:
-    array.flags.writeable = False
-    return array

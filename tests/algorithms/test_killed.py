@@ -4,6 +4,7 @@ import multiprocessing
 import time
 
 import numpy as np
+from support.training import train_plainly
 
 import riskgrad as rg
 from riskgrad.run.record import HISTORY
@@ -48,8 +49,8 @@ def test_killed_ten_times_and_resumed_ends_as_if_never_killed(tmp_path):
         assert process.is_alive(), "the run ended before it could be killed"
         process.kill()
         process.join()
-    killed = rg.offp_sf(*problem, **OPTIONS, resume=folder)
-    never = rg.offp_sf(*problem, **OPTIONS, folder=tmp_path / "whole")
+    killed = train_plainly(rg.OffPSF, *problem, **OPTIONS, resume=folder)
+    never = train_plainly(rg.OffPSF, *problem, **OPTIONS, folder=tmp_path / "whole")
     assert killed.finished
     assert len(never.history) == ITERATIONS
     assert (folder / HISTORY).read_bytes() == (tmp_path / "whole" / HISTORY).read_bytes()

@@ -4,9 +4,9 @@ import signal
 
 import numpy as np
 import pytest
+from riskgrad.algorithms.loop import Course, Iteration, Judge, follow
 
 import riskgrad as rg
-from riskgrad.algorithms.loop import Course, Iteration, Judge, follow
 from riskgrad.ascent import Adam
 from riskgrad.errors import InputError, StorageError
 from riskgrad.policy import TabularGibbs

@@ -22,7 +22,7 @@ def digest(run):
 short = {"iterations": 6, "episodes": 60, "held_out": 0, "seed": 1}
 table = rg.train("two-roads", "cvar:0.1", **short)
 maze = rg.train("riskgrad/GuardedMaze-v0", "cvar:0.05", **short)
-tanh = rg.train("Pendulum-v1", "cvar:0.2", horizon=20, algorithm="offp_sf", **short)
+tanh = rg.train("Pendulum-v1", "cvar:0.2", horizon=20, algorithm="offp-sf", **short)
 pole = rg.train("CartPole-v1", "cvar:0.2", policy="mlp", horizon=40, **short)
 print(json.dumps([digest(run) for run in (table, maze, tanh, pole)]))
 """

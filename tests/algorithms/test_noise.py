@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from riskgrad.algorithms.noise import estimate_errors
 
 import riskgrad as rg
-from riskgrad.algorithms.noise import estimate_errors
 from riskgrad.risk import CVaR, Mean, MeanVariance, RiskMeasure
 
 REPEATS, M = 600, 400

@@ -5,11 +5,12 @@ import time
 
 import numpy as np
 import pytest
+from riskgrad.algorithms.observing import of_batch
 from support.environments import Fragile, Scaled
+from support.training import train_plainly
 
 import riskgrad as rg
 from riskgrad.algorithms import PRACTICAL
-from riskgrad.algorithms.observing import of_batch
 from riskgrad.backend import Processes
 from riskgrad.errors import EpisodeError, InputError
 from riskgrad.policy import MLP, Deterministic, Normalized, ObservationStatistics
@@ -74,7 +75,7 @@ def test_first_episodes_are_counted_and_kept_within_the_budget(algorithm):
 
 def test_the_first_statistics_are_those_of_the_start():
     source, policy = GymnasiumSource(Scaled, horizon=6), MLP(2, 2, ())
-    run = rg.offp_sf(source, policy, "mean", iterations=1, episodes=4, held_out=0, seed=4, normalize=True)
+    run = train_plainly(rg.OffPSF, source, policy, "mean", iterations=1, episodes=4, held_out=0, seed=4, normalize=True)
     batch = source.record(policy, np.zeros(policy.dim), FIRST, Stream(4, Purpose.OBSERVING))
     np.testing.assert_allclose(run.normalization["random_theta"]["mean"], of_batch(batch).mean, rtol=1e-12)
     np.testing.assert_allclose(run.random_policy.statistics.std, of_batch(batch).std, rtol=1e-12)
@@ -92,7 +93,7 @@ def test_it_learns_what_raw_observations_hide(algorithm):
 
 def test_a_policy_without_a_density_sees_them_too():
     run = trained("auto", policy="deterministic", iterations=20, episodes=20)
-    assert isinstance(run.policy.policy, Deterministic)
+    assert isinstance(run.policy.inner, Deterministic)
     assert rg.evaluate(run, Scaled, "mean", 200).rows[0].value > 5.0
 
 
@@ -104,7 +105,7 @@ def test_each_kept_theta_has_the_statistics_in_force_at_it(tmp_path):
         counts.append(counts[-1] + (6.0 * 8 if k < 3 else 0.0))
     options = {**QUICK, "seed": 5}
     del options["horizon"]
-    run = rg.score_ascent(source, policy, "mean", callback=lambda _, theta: seen.append(theta), **options)
+    run = train_plainly(rg.Score, source, policy, "mean", callback=lambda _, theta: seen.append(theta), **options)
     thetas = [Stream(5, Purpose.INITIAL).generator(), *seen]
     thetas[0] = policy.initial_theta(thetas[0])
     for name, acting in (("theta", run.policy), ("random_theta", run.random_policy), ("last_theta", run.last_policy)):
@@ -165,7 +166,7 @@ def test_killed_with_its_processes_and_resumed_ends_as_if_never_killed(tmp_path)
     # a server that has imported riskgrad forks the process, so that it begins at once
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["riskgrad.algorithms"])
-    options = {"risk": "cvar:0.5", "algorithm": "offp_sf", **QUICK, "iterations": 30}
+    options = {"risk": "cvar:0.5", "algorithm": "offp-sf", **QUICK, "iterations": 30}
     keeping = {"resume": tmp_path, "processes": 2, "checkpoint_seconds": 0.0}
     process = context.Process(target=rg.train, args=[Scaled], kwargs={**options, **keeping})
     process.start()
@@ -205,10 +206,10 @@ def test_a_run_comes_back_without_help(tmp_path, policy):
     run.save(tmp_path / "run.rg")
     table = rg.evaluate(run, "CartPole-v1", episodes=50).as_dict()
     path = tmp_path / "run.rg"
-    for again in (rg.load(tmp_path / "run"), rg.load(path), rg.load(path, run.policy.policy)):
+    for again in (rg.load(tmp_path / "run"), rg.load(path), rg.load(path, run.policy.inner)):
         same(again, run)
         assert rg.evaluate(again, "CartPole-v1", episodes=50).as_dict() == table
-    raw = rg.evaluate((run.policy.policy, run.theta), "CartPole-v1", episodes=50, horizon=30).as_dict()
+    raw = rg.evaluate((run.policy.inner, run.theta), "CartPole-v1", episodes=50, horizon=30).as_dict()
     assert raw["rows"] != table["rows"]
 
 
@@ -221,7 +222,7 @@ def test_a_run_is_built_on_with_its_statistics(tmp_path):
     rg.train(Scaled, "mean", policy=first.policy, theta=first.theta, **fixed)
     again = rg.load(tmp_path / "run")
     np.testing.assert_array_equal(again.policy.statistics.mean, first.policy.statistics.mean)
-    assert isinstance(again.policy.policy, MLP)
+    assert isinstance(again.policy.inner, MLP)
     assert (again.settings["normalize"], again.settings["policy"]["kind"]) == (None, "Normalized")
 
 
@@ -272,9 +273,8 @@ def test_refuses_in_one_line(tmp_path, env, options, message):
 
 
 def test_on_policy_needs_a_source_that_tells_what_it_saw():
-    class Silent:
-        return_range = None
+    class Silent(rg.sources.Source):
         returns = record = None
 
     with pytest.raises(InputError, match="normalize must be False for OnP-SF on a source without `returns_and_stat"):
-        rg.onp_sf(Silent(), MLP(2, 2, ()), "mean", iterations=1, normalize=True)
+        train_plainly(rg.OnPSF, Silent(), MLP(2, 2, ()), "mean", iterations=1, normalize=True)

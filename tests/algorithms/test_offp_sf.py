@@ -2,11 +2,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from riskgrad.algorithms.behavior import taken
+from riskgrad.algorithms.guards import ratios, worth, worth_at
+from support.training import train_plainly
 
 import riskgrad as rg
 from riskgrad.algorithms import PRACTICAL
-from riskgrad.algorithms.behavior import taken
-from riskgrad.algorithms.guards import ratios, worth, worth_at
 from riskgrad.ascent import Adam
 from riskgrad.errors import InputError
 from riskgrad.gradient import sphere
@@ -20,7 +21,7 @@ UNIFORM = np.zeros(8)
 
 
 def train(risk="dual-power:2", **options):
-    return rg.offp_sf(SOURCE, POLICY, risk, **{"iterations": 3, "held_out": 0, **options})
+    return train_plainly(rg.OffPSF, SOURCE, POLICY, risk, **{"iterations": 3, "held_out": 0, **options})
 
 
 def by_hand(theta, batch, directions, smoothing, risk):
@@ -68,8 +69,8 @@ def test_reported_error_is_the_true_one():
 
 def test_it_meets_the_score_gradient_as_the_smoothing_vanishes():
     options = {"iterations": 1, "step_size": 1.0, "held_out": 0, "episodes": 200, "seed": 3}
-    smooth = rg.offp_sf(SOURCE, POLICY, "dual-power:2", smoothing=1e-4, **options).last_theta
-    scored = rg.score_ascent(SOURCE, POLICY, "dual-power:2", **options).last_theta
+    smooth = train_plainly(rg.OffPSF, SOURCE, POLICY, "dual-power:2", smoothing=1e-4, **options).last_theta
+    scored = train_plainly(rg.Score, SOURCE, POLICY, "dual-power:2", **options).last_theta
     np.testing.assert_allclose(smooth, scored * (199 / 200), atol=1e-5)
 
 
@@ -97,13 +98,13 @@ def test_a_smoothing_that_leaves_the_batch_is_shortened_and_said():
     long = rg.mdp.slippery_grid()
     source, policy = TabularSource(long, 1), rg.policy.TabularGibbs(long.n_states, long.n_actions)
     options = {"iterations": 1, "smoothing": 1.0, "held_out": 0, "directions": policy.dim, "step_size": 0.1}
-    run = rg.offp_sf(source, policy, "mean", ess_floor=0.999, **options)
+    run = train_plainly(rg.OffPSF, source, policy, "mean", ess_floor=0.999, **options)
     assert "smoothing shortened from 1 to" in run.history[0]["events"][0]
-    assert rg.offp_sf(source, policy, "mean", ess_floor=0.0, **options).history[0]["events"] == []
+    assert train_plainly(rg.OffPSF, source, policy, "mean", ess_floor=0.0, **options).history[0]["events"] == []
 
 
 def test_a_given_behavior_policy_acts():
-    run = rg.offp_sf(SOURCE, POLICY, "cvar:0.1", iterations=60, behavior=(POLICY, UNIFORM), seed=2)
+    run = train_plainly(rg.OffPSF, SOURCE, POLICY, "cvar:0.1", iterations=60, behavior=(POLICY, UNIFORM), seed=2)
     assert rg.exact.value(MDP, POLICY, run.theta, rg.risk.CVaR(0.1)) > -40.0
     assert run.settings["behavior"] == "TabularGibbs(4, 2)"
     assert all(line["ess"] >= 0.05 * 400 for line in run.history)
@@ -111,7 +112,7 @@ def test_a_given_behavior_policy_acts():
 
 def test_logged_episodes_train_without_a_source():
     log = SOURCE.record(POLICY, UNIFORM, 2000, Stream(7, Purpose.EXAMPLE))
-    run = rg.offp_sf(None, POLICY, "cvar:0.1", iterations=60, behavior=log)
+    run = train_plainly(rg.OffPSF, None, POLICY, "cvar:0.1", iterations=60, behavior=log)
     start = rg.exact.value(MDP, POLICY, UNIFORM, rg.risk.CVaR(0.1))
     assert rg.exact.value(MDP, POLICY, run.theta, rg.risk.CVaR(0.1)) > start + 10.0
     assert run.episodes_used == 0
@@ -122,7 +123,7 @@ def test_a_batch_that_cannot_tell_is_refused():
     far = np.tile([-6.0, 6.0], 4)
     log = SOURCE.record(POLICY, far, 500, Stream(7, Purpose.EXAMPLE))
     start = np.tile([6.0, -6.0], 4)
-    run = rg.offp_sf(None, POLICY, "mean", iterations=3, behavior=log, theta=start)
+    run = train_plainly(rg.OffPSF, None, POLICY, "mean", iterations=3, behavior=log, theta=start)
     np.testing.assert_array_equal(run.last_theta, start)
     for line in run.history:
         assert line["events"][0].startswith("no step taken: the batch is worth")
@@ -133,7 +134,9 @@ def test_a_batch_that_cannot_tell_is_refused():
 
 def test_a_step_out_of_the_batch_is_shortened():
     log = SOURCE.record(POLICY, UNIFORM, 500, Stream(7, Purpose.EXAMPLE))
-    run = rg.offp_sf(None, POLICY, "mean", iterations=30, behavior=log, step_size=Adam(2.0), ess_floor=0.5)
+    run = train_plainly(
+        rg.OffPSF, None, POLICY, "mean", iterations=30, behavior=log, step_size=Adam(2.0), ess_floor=0.5
+    )
     events = [event for line in run.history for event in line["events"]]
     assert any(event.startswith("step shortened to") for event in events)
     train_part = taken(log, np.flatnonzero(np.arange(500) % 5 != 4))
@@ -143,7 +146,7 @@ def test_a_step_out_of_the_batch_is_shortened():
 def test_avoiding_the_log_is_not_rewarded():
     # all logged returns are bad and one action was logged: nothing is known of the other, and theta must not run to it
     log = SOURCE.record(POLICY, np.tile([9.0, -9.0], 4), 400, Stream(1, Purpose.EXAMPLE))
-    run = rg.offp_sf(None, POLICY, "mean", iterations=50, behavior=log, theta=np.tile([3.0, -3.0], 4))
+    run = train_plainly(rg.OffPSF, None, POLICY, "mean", iterations=50, behavior=log, theta=np.tile([3.0, -3.0], 4))
     assert run.policy.probabilities(run.theta, 0)[0] > 0.5
 
 
@@ -161,7 +164,7 @@ def test_another_model_is_not_resumed(tmp_path):
     train(resume=tmp_path, callback=lambda *_: True)
     other = TabularSource(rg.mdp.two_roads(rockfall=0.05), 1)
     with pytest.raises(InputError, match="source must be what the run began with"):
-        rg.offp_sf(other, POLICY, "dual-power:2", iterations=3, held_out=0, resume=tmp_path)
+        train_plainly(rg.OffPSF, other, POLICY, "dual-power:2", iterations=3, held_out=0, resume=tmp_path)
 
 
 def test_weights_that_overflow_keep_their_shares():
@@ -204,4 +207,4 @@ def test_bad_input_gets_one_line(options, message):
 
 def test_a_source_is_needed_to_act():
     with pytest.raises(InputError, match="source must be given unless the behavior is logged episodes"):
-        rg.offp_sf(None, POLICY, "mean", iterations=1)
+        train_plainly(rg.OffPSF, None, POLICY, "mean", iterations=1)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from support.training import train_plainly
 
 import riskgrad as rg
 from riskgrad.ascent import Adam
@@ -14,7 +15,7 @@ POLICY = rg.policy.TabularGibbs(MDP.n_states, MDP.n_actions)
 
 
 def train(risk="dual-power:2", **options):
-    return rg.onp_sf(SOURCE, POLICY, risk, **{"iterations": 3, "held_out": 0, **options})
+    return train_plainly(rg.OnPSF, SOURCE, POLICY, risk, **{"iterations": 3, "held_out": 0, **options})
 
 
 def test_one_iteration_is_the_pseudocode():
@@ -57,10 +58,14 @@ def test_the_papers_schedule():
 def test_same_seed_same_bits_on_one_or_two_threads():
     # enough steps that the work is cut into blocks
     options = {"iterations": 3, "directions": 8, "episodes": 8000, "held_out": 30_000, "seed": 4}
-    one, two = (rg.onp_sf(TabularSource(MDP, threads), POLICY, "cvar:0.1", **options) for threads in (1, 2))
+    one, two = (
+        train_plainly(rg.OnPSF, TabularSource(MDP, threads), POLICY, "cvar:0.1", **options) for threads in (1, 2)
+    )
     np.testing.assert_array_equal(one.last_theta, two.last_theta)
     assert one.history == two.history
-    assert np.any(one.last_theta != rg.onp_sf(SOURCE, POLICY, "cvar:0.1", **{**options, "seed": 5}).last_theta)
+    assert np.any(
+        one.last_theta != train_plainly(rg.OnPSF, SOURCE, POLICY, "cvar:0.1", **{**options, "seed": 5}).last_theta
+    )
 
 
 def test_common_random_numbers_take_noise_out_of_the_gradient():
@@ -79,8 +84,12 @@ def test_common_random_numbers_take_noise_out_of_the_gradient():
 
 
 def test_the_practical_steps_do_not_depend_on_the_scale_of_rewards():
-    large = rg.mdp.two_roads(*(2.0**10 * x for x in (9.0, 13.0)), 0.04, *(2.0**10 * x for x in (60.0, 5.0, 2.0)))
-    runs = [rg.onp_sf(TabularSource(mdp, 1), POLICY, "cvar:0.1", iterations=5, entropy=0.1) for mdp in (MDP, large)]
+    k = 2.0**10
+    large = rg.mdp.two_roads(9.0 * k, 13.0 * k, 0.04, 60.0 * k, 5.0 * k, 2.0 * k)
+    runs = [
+        train_plainly(rg.OnPSF, TabularSource(mdp, 1), POLICY, "cvar:0.1", iterations=5, entropy=0.1)
+        for mdp in (MDP, large)
+    ]
     np.testing.assert_allclose(runs[0].last_theta, runs[1].last_theta, atol=1e-9)
 
 
@@ -101,7 +110,7 @@ def test_a_path_is_followed_and_said():
 
 def test_it_learns_to_avoid_the_tail():
     rho = rg.risk.CVaR(0.1)
-    run = rg.onp_sf(SOURCE, POLICY, rho, iterations=100, seed=1)
+    run = train_plainly(rg.OnPSF, SOURCE, POLICY, rho, iterations=100, seed=1)
     # exact: -66 for the best mean, -30 for the best tail, -52 at the start
     assert rg.exact.value(MDP, POLICY, run.theta, rho) > -33.0
 
@@ -135,7 +144,7 @@ def test_unknown_names_list_what_there_is():
     with pytest.raises(UnknownNameError, match="schedule must be one of paper, practical"):
         train(schedule="theory")
     with pytest.raises(InputError, match="policy must be a policy"):
-        rg.onp_sf(SOURCE, "gibbs", "mean", iterations=1)
+        train_plainly(rg.OnPSF, SOURCE, "gibbs", "mean", iterations=1)
     with pytest.raises(TypeError, match="speed"):
         train(speed=1)
 

@@ -3,10 +3,10 @@
 import math
 
 import pytest
-
-import riskgrad as rg
 from riskgrad.algorithms.practical import PRACTICAL
 from riskgrad.algorithms.schedule import default_numbers
+
+import riskgrad as rg
 from riskgrad.policy import MLP, Deterministic, Gaussian, Normalized, ObservationStatistics, TabularGibbs
 
 MEAN = rg.risk.Mean()

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from support.training import train_plainly
 
 import riskgrad as rg
 from riskgrad.errors import InputError
@@ -13,7 +14,7 @@ POLICY = rg.policy.TabularGibbs(MDP.n_states, MDP.n_actions)
 
 
 def train(risk="dual-power:2", **options):
-    return rg.score_ascent(SOURCE, POLICY, risk, **{"iterations": 3, "held_out": 0, **options})
+    return train_plainly(rg.Score, SOURCE, POLICY, risk, **{"iterations": 3, "held_out": 0, **options})
 
 
 def test_one_iteration_is_one_step_along_the_score_gradient():
@@ -53,20 +54,18 @@ def test_entropy_is_pulled_in_and_fades():
     )
     source, policy = TabularSource(mdp, 1), rg.policy.TabularGibbs(2, 2)
     thetas = [np.array([2.0, -2.0, 0.0, 0.0])]
-    run = rg.score_ascent(
-        source, policy, "mean", iterations=40, entropy=5.0, episodes=4000, step_size=1.0, held_out=0, theta=thetas[0],
+    run = train_plainly(rg.Score, source, policy, "mean", iterations=40, entropy=5.0, episodes=4000, step_size=1.0, held_out=0, theta=thetas[0],
         callback=lambda _, theta: thetas.append(theta),
     )  # fmt: skip
     assert run.last_theta[0] - run.last_theta[1] < 1.0
     assert "entropy bonus of 5 standard deviations" in run.notes[0]
-    assert rg.score_ascent(
-        source, policy, "mean", iterations=40, episodes=4000, step_size=1.0, held_out=0, theta=thetas[0]
+    assert train_plainly(rg.Score, source, policy, "mean", iterations=40, episodes=4000, step_size=1.0, held_out=0, theta=thetas[0]
     ).last_theta[0] > 1.5  # fmt: skip
 
 
 def test_it_learns_to_avoid_the_tail():
     rho = rg.risk.CVaR(0.1)
-    run = rg.score_ascent(SOURCE, POLICY, rho, iterations=100, seed=1)
+    run = train_plainly(rg.Score, SOURCE, POLICY, rho, iterations=100, seed=1)
     # exact: -66 for the best mean, -30 for the best tail, -52 at the start
     assert rg.exact.value(MDP, POLICY, run.theta, rho) > -33.0
 

@@ -1,9 +1,11 @@
 """Backends do the work in order, wherever it is done, and say what happened to it."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -42,6 +44,61 @@ def test_processes_answer_in_order_and_come_back_after_a_death():
         with pytest.raises(WorkerError, match="one of 1 worker processes died"):
             backend.map(die, [1])
         assert [answer for answer, _ in backend.map(twice, [7])] == [14]
+
+
+@pytest.mark.parametrize("tasks", [[1, lambda: 2], [threading.Lock()]])
+def test_what_cannot_be_pickled_is_refused_before_a_process_starts(tasks):
+    with Processes(1) as backend:
+        with pytest.raises((pickle.PicklingError, AttributeError, TypeError), match="pickle"):
+            backend.map(twice, tasks)
+        with pytest.raises((pickle.PicklingError, AttributeError), match="pickle"):
+            backend.map(lambda number: number, [1])
+        assert backend._pool is None
+
+
+def run_script(path, text):
+    path.write_text(text)
+    return subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=False, timeout=120)
+
+
+LAMBDA = """
+import gymnasium, numpy as np, riskgrad as rg
+class Still(gymnasium.Env):
+    observation_space, action_space = gymnasium.spaces.Box(-1.0, 1.0, (2,)), gymnasium.spaces.Discrete(2)
+    def reset(self, *, seed=None, options=None):
+        return np.zeros(2), {}
+    def step(self, action):
+        return np.zeros(2), 1.0, False, False, {}
+if __name__ == "__main__":
+    policy = rg.policy.Gibbs(lambda theta, seen: theta * np.sum(seen), dim=2, example=np.zeros(2))
+    for _ in range(3):
+        try:
+            rg.train(Still, "mean", policy=policy, processes=2, horizon=5, iterations=1, episodes=2)
+        except rg.errors.InputError as error:
+            print(error)
+"""
+
+
+def test_a_script_whose_policy_cannot_be_pickled_ends(tmp_path):
+    done = run_script(tmp_path / "unpicklable.py", LAMBDA)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("policy must be found by its name in each process, got Gibbs") == 3
+
+
+HIDDEN = """
+from riskgrad.backend import Processes
+if __name__ == "__main__":
+    def work(number):
+        return number
+    with Processes(1) as backend:
+        backend.map(work, [1])
+"""
+
+
+def test_a_worker_says_what_it_cannot_find(tmp_path):
+    done = run_script(tmp_path / "hidden.py", HIDDEN)
+    last = done.stderr.strip().splitlines()[-1]
+    assert "WorkerError: a worker process cannot find what its task is made of (Can't get attribute 'work'" in last
 
 
 SCRIPT = """

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from riskgrad.run.toml import dumps
 
 import riskgrad as rg
 from riskgrad._train import train as train_function
@@ -17,7 +18,6 @@ from riskgrad.cli.config import flags_of
 from riskgrad.cli.train import train as train_command
 from riskgrad.errors import InputError
 from riskgrad.run.config import CANNOT, PLAIN
-from riskgrad.run.toml import dumps
 
 
 def called(capsys, *words):
@@ -56,7 +56,7 @@ def test_numbers_keep_their_kind_and_what_toml_lacks_is_refused():
 
 
 MANY = (
-    "two-roads --risk dual-power:3 --algorithm offp_sf --iterations 3 --seed 5 --step-size adam:0.2,clip=3 "
+    "two-roads --risk dual-power:3 --algorithm offp-sf --iterations 3 --seed 5 --step-size adam:0.2,clip=3 "
     "--smoothing 0.1 --directions 6 --episodes 60 --steps-per-batch 2 --risk-path 0.3 --entropy 0.1 --held-out 40"
 )
 OPTIONS = (
@@ -70,7 +70,7 @@ OPTIONS = (
     [
         "two-roads --iterations 4",
         MANY,
-        "two-roads --algorithm onp_sf --schedule paper --iterations 2 --risk mean",
+        "two-roads --algorithm onp-sf --schedule paper --iterations 2 --risk mean",
         "CartPole-v1 --policy mlp --max-episodes 300 --horizon 20 --discount 0.9 --normalize --risk cvar:0.2:seeking",
         OPTIONS,
     ],

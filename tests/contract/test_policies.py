@@ -1,16 +1,15 @@
-"""Every policy passes the contract that users run on their own; a broken one does not; nothing is left unexported."""
-
-import importlib
-import inspect
-import pkgutil
+"""Every policy passes the contract that users run on their own; a broken one does not; nothing is left out."""
 
 import numpy as np
 import pytest
 
+import riskgrad as rg
 from riskgrad import policy as policies
-from riskgrad.errors import ContractError
-from riskgrad.policy import Policy
+from riskgrad.errors import ContractError, InputError
+from riskgrad.policy import POLICIES
+from riskgrad.sources import make_policy, resolve_source
 from riskgrad.testing import check_policy
+from riskgrad.types import Choice, Choices, Numbers, States, Vectors
 
 RNG = np.random.default_rng(8)
 VECTORS = RNG.normal(size=(5, 3))
@@ -42,12 +41,35 @@ CASES = {
 }
 
 
+KINDS = [
+    (gives, takes)
+    for gives in (States(3), Vectors(3), Vectors(3, one_hot=True))
+    for takes in (Choice(4), Choices((2, 3)), Numbers((-1.0, -np.inf), (2.0, np.inf)))
+]
+
+
+def fitted():
+    """Give what each policy with a name is for each kind of observation and action, where it is something."""
+    for name, kind in POLICIES.named().items():
+        for gives, takes in KINDS:
+            try:
+                policy = kind.fit(gives, takes)
+            except InputError:
+                continue
+            yield pytest.param(policy, STATES if isinstance(gives, States) else VECTORS, id=f"{name}, {gives}, {takes}")
+
+
+@pytest.mark.parametrize(("policy", "observations"), list(fitted()))
+def test_contract_by_name(policy, observations):
+    check_policy(policy, observations)
+
+
 @pytest.mark.parametrize(("policy", "observations"), CASES.values(), ids=CASES.keys())
 def test_contract(policy, observations):
     check_policy(policy, observations)
 
 
-class Broken(policies.MLP):
+class Broken(policies.MLP):  # pyright: ignore[reportGeneralTypeIssues]
     """A network of which a method is put wrong below."""
 
 
@@ -83,13 +105,45 @@ def test_broken_policies_are_caught(name, method, words):
 
 
 def test_every_policy_is_exported_and_in_the_contract():
-    """The torch adapter stands apart: it is an extra, loaded by name, with tests of its own."""
-    found = set()
-    for module in pkgutil.iter_modules(policies.__path__):
-        if module.name == "torch_module":
-            continue
-        for name, thing in vars(importlib.import_module(f"riskgrad.policy.{module.name}")).items():
-            if isinstance(thing, type) and issubclass(thing, Policy) and not inspect.isabstract(thing):
-                found.add(name)
-    assert found <= set(policies.__all__), "one export line is missing"
-    assert found <= {type(policy).__name__ for policy, _ in CASES.values()}, "one case above is missing"
+    """The torch adapter has tests of its own, since it needs an extra."""
+    named = set(POLICIES.named().values())
+    for kind in POLICIES.parts():
+        assert getattr(policies, kind.__name__) is kind
+        assert kind.__name__ in policies.__all__
+        checked = kind in named or kind.__name__ in {type(policy).__name__ for policy, _ in CASES.values()}
+        assert checked or kind.__name__ == "TorchModule", "give it a name and fit, or a case above"
+
+
+def test_a_registered_policy_is_found_by_its_name():
+    class Halves(rg.policy.Policy):
+        """A table that is called otherwise."""
+
+        name = "halves"
+        dim = probabilities = log_prob = score_sum = None
+
+        @classmethod
+        def fit(cls, gives, takes):
+            return rg.policy.TabularGibbs.fit(gives, takes)
+
+    POLICIES.register(Halves)
+    try:
+        source = resolve_source(rg.mdp.two_roads())
+        assert repr(make_policy(source, "halves")) == repr(make_policy(source))
+        with pytest.raises(InputError, match="policy must be one of deterministic, halves, linear, mlp, table"):
+            make_policy(source, "halve")
+    finally:
+        POLICIES.forget(Halves)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("reads", (Vectors(4),), "it reads what it declares"),
+        ("acts", Choice(2), "it acts as it declares"),
+        ("recipe", lambda self: {"inputs": 3, "n_actions": 5}, "from_recipe makes what recipe tells"),
+    ],
+)
+def test_a_false_declaration_is_caught(name, value, words):
+    method = value if callable(value) else property(lambda self: value)
+    with pytest.raises(ContractError, match=words):
+        check_policy(type("Broken", (Broken,), {name: method})(3, 4, (5,)), VECTORS)

@@ -1,19 +1,26 @@
 """Every source of episodes passes the contract that users run on their own; a broken one does not."""
 
 import dataclasses
-import importlib
-import pkgutil
 
 import numpy as np
 import pytest
 from support.environments import Countdown
 
-from riskgrad import episodes, mdp
+from riskgrad import mdp, registry, sources
 from riskgrad.backend import Processes
 from riskgrad.envs import compiled_twin
-from riskgrad.errors import ContractError
+from riskgrad.errors import ContractError, InputError
 from riskgrad.random import Stream
-from riskgrad.sources import CompiledSource, GymnasiumSource, Source, TabularSource, named_policy
+from riskgrad.sources import (
+    SOURCES,
+    CompiledSource,
+    EnvOptions,
+    GymnasiumSource,
+    Source,
+    TabularSource,
+    make_policy,
+    resolve_source,
+)
 from riskgrad.testing import check_source
 
 CASES = {
@@ -25,30 +32,57 @@ CASES = {
 }
 
 
+# environments that each kind of source is asked for; those that it plays are in the contract
+ENVS = [
+    (mdp.two_roads(), EnvOptions()),
+    ("CartPole-v1", EnvOptions(horizon=40)),
+    ("FrozenLake-v1", EnvOptions(horizon=20, discount=0.9)),
+    (Countdown(), EnvOptions(horizon=20)),
+]
+
+
+def offered():
+    """Give each source that some kind makes of some environment."""
+    for kind in SOURCES.parts():
+        for env, options in ENVS:
+            source = kind.from_env(env, options)
+            if source is not None:
+                yield pytest.param(source, id=f"{kind.__name__}, {env}")
+
+
+@pytest.mark.parametrize("source", list(offered()))
+def test_contract_by_environment(source):
+    check_source(source, make_policy(source), episodes=60)
+
+
 @pytest.mark.parametrize("build", CASES.values(), ids=CASES.keys())
 def test_contract(build):
     source = build()
-    check_source(source, named_policy(source), episodes=60)
+    check_source(source, make_policy(source), episodes=60)
 
 
 def test_contract_in_processes():
     with Processes(2) as backend:
         source = GymnasiumSource(Countdown, 20, backend=backend)
-        check_source(source, named_policy(source), episodes=40)
+        check_source(source, make_policy(source), episodes=40)
 
 
 def test_policies_without_a_density_are_checked_as_far_as_they_go():
     source = GymnasiumSource(Countdown, 20)
-    check_source(source, named_policy(source, "deterministic"), episodes=20)
+    check_source(source, make_policy(source, "deterministic"), episodes=20)
 
 
-class Broken:
+class Broken(Source):
     """A source of which one answer is put wrong."""
 
     def __init__(self, returns=None, record=None, return_range=None):
         self.true = TabularSource(mdp.two_roads())
         self.change_returns, self.change_record = returns, record
-        self.return_range = return_range or self.true.return_range
+        self.range = return_range or self.true.return_range
+
+    @property
+    def return_range(self):
+        return self.range
 
     def returns(self, policy, thetas, episodes, stream, pairs=None):
         if self.change_returns == "pairs":
@@ -85,15 +119,42 @@ def fewer(found):
 def test_broken_sources_are_caught(changes, words):
     source = Broken(**changes)
     with pytest.raises(ContractError) as caught:
-        check_source(source, named_policy(source.true), episodes=400)
+        check_source(source, make_policy(source.true), episodes=400)
     assert words in str(caught.value)
 
 
 def test_every_source_is_exported_and_in_the_contract():
-    found = set()
-    for module in pkgutil.iter_modules(episodes.__path__):
-        for name, thing in vars(importlib.import_module(f"riskgrad.sources.{module.name}")).items():
-            if isinstance(thing, type) and {"returns", "record"} <= set(dir(thing)) and thing is not Source:
-                found.add(name)
-    assert found <= set(episodes.__all__), "one export line is missing"
-    assert found <= {type(build()).__name__ for build in CASES.values()}, "one case above is missing"
+    """A log has no episodes to play: it is in tests/sources/test_logged.py."""
+    for kind in SOURCES.parts():
+        assert getattr(sources, kind.__name__) is kind
+        assert kind.__name__ in sources.__all__
+        assert kind.name, "listings call it by its name"
+        played = any(kind.from_env(env, options) is not None for env, options in ENVS)
+        assert played or kind.__name__ == "LoggedEpisodes", "one of ENVS above is missing"
+
+
+class Coins:
+    """An environment of nobody else's."""
+
+
+class CoinSource(Source):
+    """Plays coins, as a finite model."""
+
+    name = "coins"
+    returns = record = None
+
+    @classmethod
+    def from_env(cls, env, options):  # noqa: ARG003
+        return cls() if isinstance(env, Coins) else None
+
+
+def test_a_registered_source_is_asked_for_environments():
+    with pytest.raises(InputError, match="env must be a Gymnasium id"):
+        resolve_source(Coins())
+    registry.register(CoinSource)
+    try:
+        assert isinstance(resolve_source(Coins()), CoinSource)
+        assert isinstance(resolve_source(Coins), CoinSource)
+        assert isinstance(resolve_source("CartPole-v1"), CompiledSource)
+    finally:
+        SOURCES.forget(CoinSource)

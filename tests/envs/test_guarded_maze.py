@@ -167,7 +167,7 @@ def test_picture():
     assert not np.array_equal(before, after)
     assert len(np.unique(after.reshape(-1, 3), axis=0)) == 7
     # the picture has y upwards: the guarded cell (5, 1) is in the lower right
-    assert tuple(after[6 * 48 + 24, 5 * 48 + 24]) == (208, 92, 76)
+    assert tuple(after[6 * 48 + 24, 5 * 48 + 24]) == (208, 92, 76)  # pyright: ignore[reportCallIssue]
 
 
 def test_bad_input():

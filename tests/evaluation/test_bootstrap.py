@@ -8,7 +8,6 @@ from scipy.stats import binom
 
 import riskgrad as rg
 from riskgrad.evaluation import bootstrap_intervals
-from riskgrad.evaluation.bootstrap import on_resamples
 from riskgrad.risk import RiskMeasure
 from riskgrad.types import DiscreteLaw
 
@@ -49,8 +48,8 @@ def test_counts_give_the_estimate_of_the_resample_written_out(risk):
     drawn = rng.multinomial(30, np.full(7, 1 / 7), size=5)
     measure = rg.risk.parse(risk)
     expected = [float(measure.estimate(np.repeat(atoms, row))) for row in drawn]
-    np.testing.assert_allclose(on_resamples(measure, atoms, drawn), expected, rtol=1e-12)
-    np.testing.assert_allclose(on_resamples(Wrapped(measure), atoms, drawn), expected, rtol=1e-15)
+    np.testing.assert_allclose(measure.estimate_counts(atoms, drawn), expected, rtol=1e-12)
+    np.testing.assert_allclose(Wrapped(measure).estimate_counts(atoms, drawn), expected, rtol=1e-15)
 
 
 def test_a_literal_off_policy_estimator_makes_no_difference_on_policy():

@@ -93,7 +93,7 @@ def test_holds_the_estimate_and_shrinks_with_less_confidence():
 def test_mean_variance_at_zero_is_the_mean():
     values = np.random.default_rng(2).normal(size=50).clip(-4, 4)
     zero, mean = certified_intervals(values, [rg.risk.MeanVariance(0.0), rg.risk.Mean()], (-4.0, 4.0))
-    np.testing.assert_allclose(zero.interval, mean.interval, rtol=1e-12)
+    np.testing.assert_allclose(zero.interval, mean.interval, rtol=1e-12)  # pyright: ignore[reportCallIssue]
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Median(RiskMeasure):
 
     def estimate(self, values, weights=None):
         assert weights is None
-        return np.median(values, axis=-1)
+        return np.median(values, axis=-1)  # pyright: ignore[reportCallIssue]
 
     def value(self, law):
         return float(law.quantile(0.5))

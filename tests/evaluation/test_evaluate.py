@@ -1,13 +1,12 @@
 """`rg.evaluate` on finite models whose truth is known, and the table that it gives."""
 
 import json
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import riskgrad as rg
-from riskgrad.errors import InputError
+from riskgrad.errors import InputError, KeywordError
 from riskgrad.evaluation import table_of_returns
 from riskgrad.mdp.models import two_roads
 from riskgrad.random import Purpose, Stream
@@ -42,34 +41,32 @@ def test_value_is_the_estimate_on_the_evaluation_stream():
 
 
 def test_a_run_brings_its_policy_theta_and_measure():
-    run = SimpleNamespace(policy=POLICY, theta=THETA, risk=rg.risk.CVaR(0.1), settings={})
+    run = rg.train(MODEL, "cvar:0.1", iterations=1)
     table = rg.evaluate(run, MODEL, episodes=200)
     assert [row.risk for row in table] == ["cvar:0.1", "mean"]
-    run.risk = rg.risk.Mean()
-    assert [row.risk for row in rg.evaluate(run, MODEL, episodes=200)] == ["mean"]
+    assert table == rg.evaluate((run.policy, run.theta), MODEL, ["cvar:0.1", "mean"], episodes=200)
+    neutral = rg.train(MODEL, "mean", iterations=1)
+    assert [row.risk for row in rg.evaluate(neutral, MODEL, episodes=200)] == ["mean"]
 
 
 def test_a_run_brings_its_horizon_and_discount_to_an_id():
-    policy = rg.policy.TabularGibbs(16, 4)
-    run = SimpleNamespace(policy=policy, theta=np.zeros(policy.dim), settings={"horizon": 1, "discount": 0.5})
+    run = rg.train("FrozenLake-v1", "mean", iterations=1, horizon=1, discount=0.5)
     assert rg.evaluate(run, "FrozenLake-v1", episodes=50)["mean"].value == 0.0
     longer = rg.evaluate(run, "FrozenLake-v1", episodes=2000, horizon=100, discount=1.0)
     assert longer["mean"].value > 0.0
 
 
-class Unbounded:
+class Unbounded(TabularSource):
     """A source that does not know its range."""
 
     return_range = None
-    returns = TabularSource(MODEL).returns
-    record = TabularSource(MODEL).record
 
 
 def test_without_a_range_there_is_no_certified_interval_unless_one_is_given():
-    row = rg.evaluate((POLICY, THETA), Unbounded(), "mean", episodes=100)[0]
+    row = rg.evaluate((POLICY, THETA), Unbounded(MODEL), "mean", episodes=100)[0]
     assert row.certified is None
     assert "return_range" in row.reason
-    given = rg.evaluate((POLICY, THETA), Unbounded(), "mean", episodes=100, return_range=(-500.0, 0.0))[0]
+    given = rg.evaluate((POLICY, THETA), Unbounded(MODEL), "mean", episodes=100, return_range=(-500.0, 0.0))[0]
     assert given.certified[0] < given.value < given.certified[1]
 
 
@@ -142,3 +139,8 @@ def test_what_is_no_run_is_named(bad):
     with pytest.raises(InputError) as caught:
         rg.evaluate(bad, MODEL)
     assert str(caught.value) == f"run must be a run or a pair (policy, theta), got {bad!r}"
+
+
+def test_a_misspelled_keyword_is_refused_with_the_nearest_one():
+    with pytest.raises(KeywordError, match=r"rg\.evaluate has no keyword 'episods'; did you mean 'episodes'\?"):
+        rg.evaluate((POLICY, THETA), MODEL, episods=10)

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import linprog, minimize_scalar
 
 from riskgrad.evaluation.band import Band, law_band
-from riskgrad.evaluation.variance_bounds import mean_variance_bounds
+from riskgrad.evaluation.certified import mean_variance_bounds
 from riskgrad.types import DiscreteLaw
 
 ANYTHING = Band(np.array([0.0, 0.5, 1.0]), np.array([0.0, 0.0]), np.array([1.0, 1.0]))

@@ -113,7 +113,7 @@ def test_others_environments_are_played_alike_everywhere():
     """Bare InvManagement-v1 (whole numbers as actions) and PortfolioOpt-v0, by id: same seeds, same returns."""
     script = """
 import numpy as np, riskgrad as rg
-from riskgrad.sources import GymnasiumSource, named_policy
+from riskgrad.sources import GymnasiumSource, make_policy
 from riskgrad.random import Purpose, Stream
 if __name__ == "__main__":
     for name, steps in (("or_gymnasium:InvManagement-v1", 30), ("or_gymnasium:PortfolioOpt-v0", 10)):
@@ -121,7 +121,7 @@ if __name__ == "__main__":
             answers = []
             for backend in (None, None, processes):
                 source = GymnasiumSource(name, horizon=100, backend=backend)
-                policy = named_policy(source, "linear")
+                policy = make_policy(source, "linear")
                 answers.append(source.returns(policy, np.zeros((2, policy.dim)), 6, Stream(3, Purpose.EVALUATION)))
             assert np.all(answers[0].lengths == steps)
             assert len(np.unique(answers[0].values)) == 12

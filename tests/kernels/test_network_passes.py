@@ -90,7 +90,7 @@ def test_actions_are_the_inverse_cdf_of_each_part():
     logits = np.array([plain_units(thetas[p], x, sizes, False)[-1] for p, x in zip(rows, inputs, strict=True)])
     for greedy in (True, False):
         actions = np.empty((len(rows), 2), dtype=np.int64)
-        network_passes.choose_actions(thetas, rows, inputs, sizes, False, parts, uniforms, greedy, actions)
+        network_passes.draw_choices(thetas, rows, inputs, sizes, False, parts, uniforms, greedy, actions)
         for c in range(2):
             part = logits[:, parts[c] : parts[c + 1]]
             chances = np.cumsum(exp_of(part - np.max(part, axis=1, keepdims=True)), axis=1)

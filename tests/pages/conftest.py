@@ -1,7 +1,7 @@
 import pytest
 
 import riskgrad as rg
-from riskgrad.pages.page import write_report
+from riskgrad.pages.page import report
 
 HOSTILE = '<script>alert("x")</script> & $\\frac{1}{2}$'
 
@@ -11,21 +11,21 @@ def runs():
     """A neutral run and an averse off-policy one, short but told apart."""
     return {
         "neutral": rg.train("two-roads", "mean", iterations=25, seed=0),
-        "averse": rg.train("two-roads", "cvar:0.1", algorithm="offp_sf", iterations=25, seed=0),
+        "averse": rg.train("two-roads", "cvar:0.1", algorithm="offp-sf", iterations=25, seed=0),
     }
 
 
 @pytest.fixture(scope="session")
 def four(runs):
     """Four runs, one of them with a hostile name."""
-    plain = rg.train("two-roads", "dual-power:3", algorithm="onp_sf", iterations=10, seed=1)
+    plain = rg.train("two-roads", "dual-power:3", algorithm="onp-sf", iterations=10, seed=1)
     bare = rg.train("two-roads", "mean-variance:0.1", iterations=300, seed=2, risk_path=None, entropy=0.0)
     return {**runs, HOSTILE: plain, "variance": bare}
 
 
 @pytest.fixture(scope="session")
 def page(four, tmp_path_factory):
-    return write_report(four, tmp_path_factory.mktemp("page") / "report.html", episodes=2000)
+    return report(four, tmp_path_factory.mktemp("page") / "report.html", episodes=2000)
 
 
 @pytest.fixture(scope="session")
@@ -37,4 +37,4 @@ def maze_runs():
 
 @pytest.fixture(scope="session")
 def maze_page(maze_runs, tmp_path_factory):
-    return write_report(maze_runs, tmp_path_factory.mktemp("maze") / "report.html", episodes=1000)
+    return report(maze_runs, tmp_path_factory.mktemp("maze") / "report.html", episodes=1000)

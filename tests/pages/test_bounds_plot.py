@@ -2,7 +2,7 @@ import pytest
 
 import riskgrad as rg
 from riskgrad.errors import InputError
-from riskgrad.pages.bounds import plot_bounds
+from riskgrad.pages.plots import plot_bounds
 from riskgrad.theory import Row
 
 

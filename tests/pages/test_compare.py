@@ -8,12 +8,12 @@ import pytest
 
 import riskgrad as rg
 from riskgrad.errors import InputError
-from riskgrad.pages.compare import compare, compare_played
-from riskgrad.pages.played import Played, loaded, play
+from riskgrad.pages.comparison import compare, compare_played
+from riskgrad.pages.played import PlayedRun, load_runs, name_runs, play_runs
 
 
 def made(name, values, law=None):
-    return Played(name, None, rg.risk.Mean(), None, np.asarray(values, dtype=float), law)
+    return PlayedRun(name, None, rg.risk.Mean(), None, np.asarray(values, dtype=float), law)
 
 
 def test_a_shift_of_every_episode_is_a_difference_without_doubt():
@@ -54,9 +54,9 @@ def test_the_interval_and_chance_turn_over_with_the_order():
 
 
 def test_runs_are_played_on_the_same_episodes(runs):
-    one, other = play({"x": runs["neutral"], "y": runs["neutral"]}, episodes=300, seed=5)
+    one, other = play_runs({"x": runs["neutral"], "y": runs["neutral"]}, episodes=300, seed=5)
     np.testing.assert_array_equal(one.values, other.values)
-    assert not np.array_equal(one.values, play({"x": runs["neutral"]}, episodes=300, seed=6)[0].values)
+    assert not np.array_equal(one.values, play_runs({"x": runs["neutral"]}, episodes=300, seed=6)[0].values)
 
 
 def test_the_averse_run_is_better_in_the_tail_and_worse_on_average(runs):
@@ -78,21 +78,39 @@ def test_bad_input_is_refused(runs, tmp_path):
         compare(runs, episodes=50, confidence=1.0)
     with pytest.raises(InputError, match="run and risk must be in the comparison"):
         compare(runs, episodes=50).of("averse", "cvar:0.3")
-    other = dataclasses.replace(runs["averse"], settings={**runs["averse"].settings, "env": "ruin"})
+    other = dataclasses.replace(runs["averse"], settings=dataclasses.replace(runs["averse"].settings, env="ruin"))
     with pytest.raises(InputError, match=r"runs must be of one environment.*--env"):
         compare({"a": runs["neutral"], "b": other})
-    nameless = dataclasses.replace(runs["averse"], settings={**runs["averse"].settings, "env": None})
+    nameless = dataclasses.replace(runs["averse"], settings=dataclasses.replace(runs["averse"].settings, env=None))
     with pytest.raises(InputError, match="env must be given, since the run b"):
-        play({"b": nameless})
-    assert len(play({"b": nameless}, "two-roads", episodes=10)[0].values) == 10
+        play_runs({"b": nameless})
+    assert len(play_runs({"b": nameless}, "two-roads", episodes=10)[0].values) == 10
     runs["averse"].save(tmp_path / "run")
     with pytest.raises(InputError, match="be different runs"):
-        loaded([tmp_path / "run", tmp_path / "run"])
+        load_runs([tmp_path / "run", tmp_path / "run"])
 
 
 def test_runs_are_named_by_as_much_of_their_path_as_needed(runs, tmp_path):
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         runs["averse"].save(tmp_path / folder / "run")
-    assert list(loaded([tmp_path / "a" / "run"])) == ["run"]
-    assert list(loaded([tmp_path / "a" / "run", tmp_path / "b" / "run"])) == ["a/run", "b/run"]
+    assert list(load_runs([tmp_path / "a" / "run"])) == ["run"]
+    assert list(load_runs([tmp_path / "a" / "run", tmp_path / "b" / "run"])) == ["a/run", "b/run"]
+
+
+def test_runs_come_by_name_in_a_list_or_as_paths(runs, tmp_path):
+    neutral, averse = runs["neutral"], runs["averse"]
+    by_name = rg.compare(runs, risk="mean", episodes=100)
+    in_list = rg.compare([neutral, averse], risk="mean", episodes=100)
+    assert [row.difference for row in in_list.rows] == [row.difference for row in by_name.rows]
+    assert (in_list.rows[0].first, in_list.rows[0].second) == (str(neutral.risk), str(averse.risk))
+    assert list(name_runs([neutral, neutral])) == ["mean", "mean (2)"]
+    neutral.save(tmp_path / "kept")
+    assert list(name_runs(tmp_path / "kept")) == ["kept"]
+    assert list(name_runs([averse, tmp_path / "kept"])) == [str(averse.risk), "kept"]
+    assert rg.report(neutral, tmp_path / "page.html", episodes=50).read_text().startswith("<!DOCTYPE html>")
+
+
+def test_a_misspelled_keyword_is_refused_with_the_nearest_one(runs):
+    with pytest.raises(TypeError, match=r"rg\.compare has no keyword 'episods'; did you mean 'episodes'\?"):
+        rg.compare(runs, episods=10)

@@ -6,11 +6,10 @@ import pytest
 
 import riskgrad as rg
 from riskgrad.envs import FloorPlan, GuardedMaze, maze
-from riskgrad.pages.floor_map import LINES, LONGEST, floor_map, told
-from riskgrad.pages.page import write_report
-from riskgrad.pages.played import play
-from riskgrad.pages.theme import VARIABLES, inline
-from riskgrad.pages.walks import Walks, walks_of
+from riskgrad.pages.floor_map import LINES, LONGEST, Walks, describe_walks, floor_map, walks_of
+from riskgrad.pages.page import report
+from riskgrad.pages.played import play_runs
+from riskgrad.pages.style import VARIABLES, inline_svg
 
 
 class Corridor(gymnasium.Env):
@@ -39,7 +38,7 @@ def corridor():
 
 
 def test_a_users_own_environment_joins_by_two_attributes(corridor, tmp_path):
-    (one,) = play(corridor, Corridor, episodes=20)
+    (one,) = play_runs(corridor, Corridor, episodes=20)
     walks = walks_of(one, 50)
     assert len(walks.paths) == 50
     for path, actions in zip(walks.paths, walks.actions, strict=True):
@@ -48,8 +47,8 @@ def test_a_users_own_environment_joins_by_two_attributes(corridor, tmp_path):
     assert (walks.through((1, 0)), walks.arrived, walks.steps) == (1.0, 1.0, 2.0)
     np.testing.assert_array_equal(walks.headings[:, 0], [[1, 0], [1, 0], [0, 0]])
     np.testing.assert_array_equal(walks.visited[:, 0], [1, 1, 0])
-    assert told(walks) == "100% pass the wet cell, 100% reach the goal, and they take 2 steps on average"
-    text = write_report(corridor, tmp_path / "mine.html", Corridor, episodes=20).read_text()
+    assert describe_walks(walks) == "100% pass the wet cell, 100% reach the goal, and they take 2 steps on average"
+    text = report(corridor, tmp_path / "mine.html", Corridor, episodes=20).read_text()
     assert "Where it goes" in text
     assert "100% pass the wet cell" in text
 
@@ -57,7 +56,7 @@ def test_a_users_own_environment_joins_by_two_attributes(corridor, tmp_path):
 def test_environments_without_a_plan_have_no_map(runs):
     pole = rg.train("CartPole-v1", "mean", iterations=1, episodes=4, held_out=0)
     for run in (runs["neutral"], pole):
-        (one,) = play({"a": run}, episodes=10)
+        (one,) = play_runs({"a": run}, episodes=10)
         assert walks_of(one) is None
         assert floor_map(one, 0) is None
 
@@ -94,7 +93,7 @@ def test_passing_the_guard_is_what_the_maze_charges_for():
 
 def test_what_is_played_is_what_the_compiled_maze_plays(maze_runs):
     """Mean lengths of the same policy by both ways agree; 5 standard errors, a false alarm in two million."""
-    (one,) = play({"a": maze_runs["mean"]}, episodes=10)
+    (one,) = play_runs({"a": maze_runs["mean"]}, episodes=10)
     walks = walks_of(one, 400)
     stream = rg.random.Stream(1, rg.random.Purpose.EVALUATION)
     lengths = one.source.returns(one.run.policy, one.run.theta[None], 4000, stream).lengths[0]
@@ -103,9 +102,9 @@ def test_what_is_played_is_what_the_compiled_maze_plays(maze_runs):
 
 
 def test_the_drawing_is_small_and_follows_the_page(maze_runs):
-    (one,) = play({"a": maze_runs["cvar:0.05"]}, episodes=10)
+    (one,) = play_runs({"a": maze_runs["cvar:0.05"]}, episodes=10)
     drawn = floor_map(one, 0)
-    text = inline(drawn.figure, drawn.key)
+    text = inline_svg(drawn.figure, drawn.key)
     assert len(text) < 120_000
     assert [color for color in VARIABLES if color in text] == []
     assert all(word in text for word in (">start<", ">goal<", ">guarded<"))

@@ -10,7 +10,8 @@ import pytest
 import riskgrad as rg
 from riskgrad.errors import InputError
 from riskgrad.evaluation import Row
-from riskgrad.pages.frontier import Point, _efficient, _labels, frontier, plot_frontier
+from riskgrad.pages.family import FrontierPoint, _efficient, frontier
+from riskgrad.pages.plots import _labels, plot_frontier
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +55,7 @@ def test_it_is_drawn_saved_and_written_as_json(family, tmp_path):
     assert "cvar:0.1 (right is safer)" in text
     assert "cvar:0.5" in text
     found.save_runs(tmp_path / "family")
-    assert rg.load(tmp_path / "family" / "cvar-0.1").settings["risk"] == "cvar:0.1"
+    assert rg.load(tmp_path / "family" / "cvar-0.1").settings.risk == "cvar:0.1"
     assert json.loads(json.dumps(found.as_dict()))["points"][0]["risk"] == "mean"
 
 
@@ -70,7 +71,8 @@ def test_efficient_means_not_beaten_on_both_counts():
 def test_policies_on_one_spot_share_a_label():
     spots = {"a": (0.0, 10.0), "b": (5.0, 5.0), "c": (5.1, 4.9), "d": (5.1, 0.0)}
     points = [
-        Point(name, "path", 1, row(mean), row(0), row(risk), efficient=True) for name, (risk, mean) in spots.items()
+        FrontierPoint(name, "path", 1, row(mean), row(0), row(risk), efficient=True)
+        for name, (risk, mean) in spots.items()
     ]
     assert [names for _, names in _labels(points)] == [["a"], ["b", "c"], ["d"]]
 

@@ -6,7 +6,7 @@ import pytest
 import riskgrad as rg
 from riskgrad.mdp.models import slippery_grid
 from riskgrad.pages.grid_map import common_ways, grid_of, policy_map, visits
-from riskgrad.pages.played import play
+from riskgrad.pages.played import play_runs
 
 AROUND = np.array([1, 1, 1, 2, 0, 1, 1, 1, 1, 1, 1, 1])  # up from the start, right above the ledge, down at the goal
 
@@ -34,7 +34,7 @@ def test_without_slips_there_is_one_way():
 def test_a_run_on_a_map_is_told_in_words():
     theta = (20.0 * table(AROUND)).ravel()
     run = rg.train("slippery-grid", "cvar:0.1", iterations=1, theta=theta, step_size=1e-9, entropy=0.0)
-    drawn = policy_map(play({"a": run}, episodes=50)[0], 0)
+    drawn = policy_map(play_runs({"a": run}, episodes=50)[0], 0)
     assert "5 steps: up, right 3 times, down" in drawn.alternative
     assert len(drawn.figure.axes[0].patches) > 12
 
@@ -45,4 +45,4 @@ def test_which_models_are_maps(runs):
     assert grid_of({"env": "FrozenLake-v1"}, lake).columns == 4
     assert 40 in grid_of({"env": "CliffWalking-v1"}, cliff).pits
     assert grid_of({"env": "ruin"}, lake) is None
-    assert policy_map(play({"a": runs["neutral"]}, episodes=10)[0], 0) is None
+    assert policy_map(play_runs({"a": runs["neutral"]}, episodes=10)[0], 0) is None

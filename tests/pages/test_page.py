@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import riskgrad as rg
-from riskgrad.algorithms import SquarePath
 from riskgrad.cli import main
-from riskgrad.pages.learning import smoothed
-from riskgrad.pages.page import write_report
-from riskgrad.pages.repeat import recipe
-from riskgrad.pages.theme import VARIABLES
-from riskgrad.pages.words import certainty, interval, meaning, number, percent
+from riskgrad.pages.page import report
+from riskgrad.pages.prose import certainty, percent, write, write_interval
+from riskgrad.pages.repeat import say_how_to_repeat
+from riskgrad.pages.run_figures import smooth_history
+from riskgrad.pages.style import VARIABLES
+from riskgrad.paths import SquarePath
 from riskgrad.risk import RiskMeasure
 
 HOSTILE = '<script>alert("x")</script> & $\\frac{1}{2}$'  # the name of a run in conftest
@@ -81,7 +81,7 @@ def test_identifiers_are_unique_and_references_lead_somewhere(tree):
     for _, attributes in tree.tags:
         if attributes.get("href", "").startswith("#"):
             assert attributes["href"][1:] in names
-        for word in attributes.get("aria-labeledby", "").split():
+        for word in attributes.get("aria-labelledby", "").split():
             assert word in names
         for found in re.findall(r"url\(#([^)]+)\)", " ".join(filter(None, attributes.values()))):
             assert found in names
@@ -153,11 +153,11 @@ def test_it_says_what_was_bought(tree):
 
 
 def test_one_run_alone(runs, tmp_path):
-    text = write_report({"alone": runs["averse"]}, tmp_path / "deep" / "one.html", episodes=200).read_text()
+    text = report({"alone": runs["averse"]}, tmp_path / "deep" / "one.html", episodes=200).read_text()
     assert "1 trained policy on two-roads" in text
     assert "Compared with" not in text
     assert "probability of being better" not in text
-    again = write_report({"alone": runs["averse"]}, tmp_path / "again.html", episodes=200).read_text()
+    again = report({"alone": runs["averse"]}, tmp_path / "again.html", episodes=200).read_text()
     assert again == text, "no clock and no random identifiers"
 
 
@@ -165,14 +165,14 @@ def test_a_constant_return_and_a_run_without_history(tmp_path):
     """Nothing to scale an axis by, and nothing learned."""
     still = rg.mdp.FiniteMDP.from_outcomes([[[(1.0, 0, 2.0, True)], [(1.0, 0, 2.0, True)]]], start=0, horizon=1)
     run = rg.train(still, "cvar:0.1", iterations=1, callback=lambda line, theta: True)
-    text = write_report({"still": run}, tmp_path / "still.html", still, episodes=50).read_text()
+    text = report({"still": run}, tmp_path / "still.html", still, episodes=50).read_text()
     assert "No iteration was recorded" not in text
     assert "the worst 2, the best 2" in text
 
 
 def test_a_default_run_is_repeated_by_a_command(runs, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    found = recipe(runs["averse"], "again")
+    found = say_how_to_repeat(runs["averse"], "again")
     assert (found.language, found.missing) == ("sh", ())
     program, *words = shlex.split(found.text)
     assert program == "riskgrad"
@@ -184,7 +184,7 @@ def test_a_default_run_is_repeated_by_a_command(runs, tmp_path, monkeypatch, cap
 
 
 def test_the_command_names_what_differs_from_the_defaults(four):
-    found = recipe(four["variance"], "again")
+    found = say_how_to_repeat(four["variance"], "again")
     assert found.text == (
         "riskgrad train two-roads --risk mean-variance:0.1 --algorithm score --iterations 300 --seed 2 --entropy 0.0 "
         "--risk-path none --out again"
@@ -195,7 +195,7 @@ def test_the_command_names_what_differs_from_the_defaults(four):
 def test_another_path_is_repeated_by_the_command(path, text, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     run = rg.train("two-roads", "cvar:0.1", iterations=2, seed=4, risk_path=path)
-    words = shlex.split(recipe(run, "x").text)
+    words = shlex.split(say_how_to_repeat(run, "x").text)
     assert words[words.index("--risk-path") + 1] == text
     with pytest.raises(SystemExit):
         main(words[1:])
@@ -206,7 +206,7 @@ def test_another_path_is_repeated_by_the_command(path, text, tmp_path, monkeypat
 def test_a_start_of_ones_own_is_said_beside_code_that_runs(runs):
     theta = runs["averse"].theta
     run = rg.train("two-roads", "cvar:0.1", iterations=2, theta=theta, risk_path=SquarePath(0.4))
-    found = recipe(run, "x")
+    found = say_how_to_repeat(run, "x")
     assert found.language == "python"
     assert found.missing == ("theta: parameters of your own to start from",)
     code = found.text.replace("\n)", "\n    theta=theta,\n)").replace("rg.train(", "again = rg.train(")
@@ -232,8 +232,8 @@ class Worst(RiskMeasure):
 
 
 def test_a_measure_of_ones_own_is_reported_where_it_is_given(tmp_path, capsys):
-    run = rg.train("two-roads", Worst(), algorithm="onp_sf", iterations=3, episodes=20, folder=tmp_path / "own")
-    write_report({"own": run}, tmp_path / "own.html", episodes=200)
+    run = rg.train("two-roads", Worst(), algorithm="onp-sf", iterations=3, episodes=20, folder=tmp_path / "own")
+    report({"own": run}, tmp_path / "own.html", episodes=200)
     assert "the worst return" in (tmp_path / "own.html").read_text()
     given = rg.load(tmp_path / "own", risk=Worst())
     assert rg.evaluate(given, "two-roads", episodes=100)["the worst return"].value == pytest.approx(-70.0, abs=60.0)
@@ -247,18 +247,18 @@ def test_a_measure_of_ones_own_is_reported_where_it_is_given(tmp_path, capsys):
 
 def test_the_page_shows_the_versions_of_the_run(runs, tmp_path):
     old = dataclasses.replace(runs["averse"], versions={**runs["averse"].versions, "numpy": "1.99.1"})
-    text = write_report({"old": old}, tmp_path / "old.html", episodes=100).read_text()
+    text = report({"old": old}, tmp_path / "old.html", episodes=100).read_text()
     assert "numpy 1.99.1" in text
     assert f"numpy {np.__version__}" in text, "and of what wrote it"
 
 
 def test_curves_have_intervals_that_the_record_holds():
     errors = np.full(50, 2.0)
-    middle, error = smoothed(np.arange(50.0), errors)
+    middle, error = smooth_history(np.arange(50.0), errors)
     assert (middle[0], middle[10], middle[-1]) == (0.5, 10.0, 48.5)
     np.testing.assert_allclose(error[[0, 10]], [2.0 / np.sqrt(2.0), 2.0 / np.sqrt(3.0)])
     errors[20] = np.nan
-    assert np.isnan(smoothed(np.arange(50.0), errors)[1][[19, 20, 21]]).all()
+    assert np.isnan(smooth_history(np.arange(50.0), errors)[1][[19, 20, 21]]).all()
 
 
 def test_intervals_are_said_in_words(tree):
@@ -283,15 +283,15 @@ def test_intervals_are_said_in_words(tree):
     ],
 )
 def test_numbers(value, precision, text):
-    assert number(value, precision) == text
+    assert write(value, precision) == text
 
 
 def test_words():
-    assert interval((-5.3918, -4.7395)) == "\N{MINUS SIGN}5.39 to \N{MINUS SIGN}4.74"
-    assert interval((2.0, 2.0)) == "2 to 2"
-    assert interval(None) == "none"
+    assert write_interval((-5.3918, -4.7395)) == "\N{MINUS SIGN}5.39 to \N{MINUS SIGN}4.74"
+    assert write_interval((2.0, 2.0)) == "2 to 2"
+    assert write_interval(None) == "none"
     assert percent(0.05) == "5%"
     assert [certainty(share, 1000) for share in (0.0, 0.5, 1.0)] == ["under 0.1%", "50%", "over 99.9%"]
-    assert meaning(rg.risk.parse("cvar:0.1:seeking")) == "the mean of the best 10% of episodes"
-    assert meaning(rg.risk.parse("mean-variance:0.5")) == "the mean return minus 0.5 times its variance"
-    assert meaning(rg.risk.parse("dual-power:3")) == "a mean that gives bad episodes more weight (dual-power:3)"
+    assert rg.risk.parse("cvar:0.1:seeking").meaning == "the mean of the best 10% of episodes"
+    assert rg.risk.parse("mean-variance:0.5").meaning == "the mean return minus 0.5 times its variance"
+    assert rg.risk.parse("dual-power:3").meaning == "a mean that gives bad episodes more weight (dual-power:3)"

@@ -23,7 +23,7 @@ def examples():
     """The example of each command, in the order in which a newcomer would run them."""
     found = {}
     for command in app.registered_commands:
-        (found[command.callback.__name__],) = EXAMPLE.findall(command.callback.__doc__)
+        (found[command.callback.__name__],) = EXAMPLE.findall(command.callback.__doc__ or "")
     return found
 
 

@@ -133,13 +133,13 @@ def test_bounds_hold_and_are_attained():
     policy = LinearGibbs(FEATURES)
     gaps = FEATURES[:, :, None] - FEATURES[:, None]
     spread = np.sqrt((gaps**2).sum(axis=-1)).max()
-    np.testing.assert_allclose(policy.bounds, (spread, spread**2 / 4.0))
-    np.testing.assert_allclose(TabularGibbs(2, 2).bounds, LinearGibbs(np.eye(4).reshape(2, 2, 4)).bounds)
-    assert TabularGibbs(2, 1).bounds == (0.0, 0.0)
-    assert POLICIES["linear by function"].bounds is None
-    assert Gibbs(bend, 4, bounds=(3.0, 2.0)).bounds == (3.0, 2.0)
+    np.testing.assert_allclose(policy.score_bounds, (spread, spread**2 / 4.0))
+    np.testing.assert_allclose(TabularGibbs(2, 2).score_bounds, LinearGibbs(np.eye(4).reshape(2, 2, 4)).score_bounds)
+    assert TabularGibbs(2, 1).score_bounds == (0.0, 0.0)
+    assert POLICIES["linear by function"].score_bounds is None
+    assert Gibbs(bend, 4, bounds=(3.0, 2.0)).score_bounds == (3.0, 2.0)
     sure = TabularGibbs(1, 2).score_sum([30.0, -30.0], [0], [1], [1.0])
-    np.testing.assert_allclose(np.linalg.norm(sure), TabularGibbs(1, 2).bounds[0])
+    np.testing.assert_allclose(np.linalg.norm(sure), TabularGibbs(1, 2).score_bounds[0])
 
 
 def test_observations_may_be_vectors():

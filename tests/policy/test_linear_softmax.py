@@ -111,13 +111,13 @@ def test_bounds_hold_and_are_those_of_the_features():
     features = np.zeros((50, 3, 15))
     for a in range(3):
         features[:, a, a::3] = observations
-    assert LinearSoftmax(5, 3, feature_bound=1.0).bounds == pytest.approx(LinearGibbs(features).bounds)
-    assert LinearSoftmax(5, 3).bounds is None
-    assert LinearSoftmax(5, 1, feature_bound=1.0).bounds == (0.0, 0.0)
+    assert LinearSoftmax(5, 3, feature_bound=1.0).score_bounds == pytest.approx(LinearGibbs(features).score_bounds)
+    assert LinearSoftmax(5, 3).score_bounds is None
+    assert LinearSoftmax(5, 1, feature_bound=1.0).score_bounds == (0.0, 0.0)
     policy = LinearSoftmax(5, 3, feature_bound=1.0)
     for _ in range(50):
         score = policy.score_sum(5.0 * rng.normal(size=15), observations[:1], [rng.integers(3)], [1.0])
-        assert np.linalg.norm(score) <= policy.bounds[0]
+        assert np.linalg.norm(score) <= policy.score_bounds[0]
 
 
 @pytest.mark.parametrize(

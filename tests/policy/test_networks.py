@@ -11,7 +11,7 @@ from scipy.special import ndtr
 from riskgrad.errors import InputError
 from riskgrad.kernels.network_passes import forward, forward_all
 from riskgrad.policy import MLP, Deterministic, Gaussian, Greedy, TabularGibbs
-from riskgrad.policy.base import Policy, chosen
+from riskgrad.policy.base import Policy, choose_actions
 
 RNG = np.random.default_rng(3)
 OBSERVATIONS = RNG.normal(size=(6, 3))
@@ -175,7 +175,7 @@ def test_actions_follow_the_probabilities():
 def test_an_action_without_a_chance_is_not_chosen(weights, u):
     chances = np.array([weights])
     if np.sum(chances) > 1e-3:
-        assert chances[0, chosen(chances, np.array([u]))[0]] > 0.0
+        assert chances[0, choose_actions(chances, np.array([u]))[0]] > 0.0
 
 
 def test_the_mode():
@@ -199,9 +199,9 @@ def test_the_mode():
 
 def test_executed_actions_are_within_the_bounds():
     raw = np.array([[0.0, 0.0], [9.0, -9.0], [0.5, 0.5]])
-    clipped = Gaussian(1, [-1.0, 0.0], [3.0, np.inf]).executed(raw)
+    clipped = Gaussian(1, [-1.0, 0.0], [3.0, np.inf]).execute(raw)
     np.testing.assert_array_equal(clipped, [[1.0, 0.0], [3.0, 0.0], [2.0, 0.5]])
-    squashed = Gaussian(1, [-1.0, 0.0], [3.0, 1.0], squashed=True).executed(raw)
+    squashed = Gaussian(1, [-1.0, 0.0], [3.0, 1.0], squashed=True).execute(raw)
     np.testing.assert_allclose(squashed[2], [1.0 + 2.0 * np.tanh(0.5), 0.5 + 0.5 * np.tanh(0.5)])
     assert np.all((squashed > [-1.0, 0.0]) & (squashed < [3.0, 1.0]) | (np.abs(raw) > 8.0))
 
@@ -211,7 +211,7 @@ def test_deterministic_policies():
     theta = np.array([[0.5, -0.25, 0.125], [3.0, 0.0, 0.0]])
     actions = linear.act(theta, np.array([0, 1]), np.array([[1.0, 1.0], [1.0, 0.0]]), None)
     np.testing.assert_array_equal(actions, [[0.375], [3.0]])
-    np.testing.assert_array_equal(linear.executed(actions), [[0.375], [1.0]])
+    np.testing.assert_array_equal(linear.execute(actions), [[0.375], [1.0]])
     choice = Deterministic(2, 2)
     np.testing.assert_array_equal(
         choice.probabilities([1.0, 0.0, 0.0, 1.0, 0.0, 0.5], [[1.0, 0.0], [0.0, 1.0]]), np.eye(2)

@@ -16,7 +16,7 @@ def test_parts_give_the_whole():
     np.testing.assert_allclose(whole.std, np.std(BATCH, axis=0), rtol=1e-10)
     parts = ObservationStatistics.none(3)
     for piece in np.split(BATCH, [7, 50, 51]):
-        parts = parts.merged(ObservationStatistics.of(piece))
+        parts = parts.merge(ObservationStatistics.of(piece))
     assert parts.count == 200
     np.testing.assert_allclose(parts.mean, whole.mean, rtol=1e-13)
     np.testing.assert_allclose(parts.std, whole.std, rtol=1e-9)
@@ -29,7 +29,7 @@ def test_episodes_add_up_about_the_mean_in_force():
         gaps = piece - before.mean
         lengths.append(len(piece))
         sums.append([np.sum(gaps, axis=0), np.sum(gaps * gaps, axis=0)])
-    after = before.updated(lengths, np.array(sums))
+    after = before.add(lengths, np.array(sums))
     assert after.count == 200
     np.testing.assert_allclose(after.mean, np.mean(BATCH, axis=0), rtol=1e-13)
     np.testing.assert_allclose(after.std, np.std(BATCH, axis=0), rtol=1e-9)
@@ -43,7 +43,7 @@ def test_nothing_seen_changes_nothing():
     np.testing.assert_array_equal(
         Normalized(policy, none).probabilities(theta, seen), policy.probabilities(theta, seen)
     )
-    assert none.merged(none).count == 0
+    assert none.merge(none).count == 0
     constant = ObservationStatistics.of(np.ones((4, 2)))
     np.testing.assert_array_equal(constant.std, [1.0, 1.0])
 

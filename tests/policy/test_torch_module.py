@@ -50,7 +50,7 @@ def test_agrees_with_the_network_written_out(continuous):
     for name, extra in (("score_sum", (actions, scale)), ("entropy_sum", (scale,))):
         found = as_mlp(getattr(policy, name)(thetas[0], SEEN, *extra), 2)
         np.testing.assert_allclose(found, getattr(ours, name)(same[0], SEEN, *extra), rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(policy.executed(actions), ours.executed(actions), atol=1e-15)
+    np.testing.assert_allclose(policy.execute(actions), ours.execute(actions), atol=1e-15)
 
 
 def test_starts_from_the_module_and_leaves_it_alone():

@@ -2,6 +2,7 @@ import json
 
 import numpy as np
 import pytest
+from riskgrad.run.recipes import built, written
 
 import riskgrad as rg
 from riskgrad.errors import InputError, StorageError
@@ -16,7 +17,6 @@ from riskgrad.policy import (
     TabularGibbs,
 )
 from riskgrad.run import Run
-from riskgrad.run.recipes import built, written
 
 SEEN = ObservationStatistics.of(np.random.default_rng(2).normal(size=(50, 2)) * [1e-3, 7.0])
 
@@ -31,7 +31,7 @@ def example(policy):
         episodes_used=1200,
         held_out_episodes=200,
         held_out_risk=1.5,
-        settings={"algorithm": "offp_sf", "risk": "cvar:0.1", "policy": written(policy)},
+        settings={"algorithm": "offp-sf", "risk": "cvar:0.1", "policy": written(policy)},
         notes=("a note",),
         finished=True,
         given_policy=policy,
@@ -114,8 +114,8 @@ def test_policies_made_of_numbers_come_back(tmp_path, policy):
 
 def test_a_policy_that_only_looks_alike_has_no_recipe():
     class TabularGibbs(rg.policy.Policy):  # the name of a kind that can be rebuilt
-        dim = 2
-        probabilities = log_prob = score_sum = None
+        dim = 2  # pyright: ignore[reportAssignmentType]
+        probabilities = log_prob = score_sum = None  # pyright: ignore[reportAssignmentType]
 
     assert written(TabularGibbs())["recipe"] is None
     assert written(Normalized(TabularGibbs(), SEEN))["recipe"] is None

@@ -7,6 +7,14 @@ import pytest
 from riskgrad.run.signals import StopRequest
 
 
+@pytest.fixture
+def python_handler():
+    """Give SIGINT the handler that Python starts with, which a job in the background has not: its SIGINT is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_first_signal_is_noted_and_handlers_are_restored(number):
     before = signal.getsignal(number)
@@ -18,6 +26,7 @@ def test_the_first_signal_is_noted_and_handlers_are_restored(number):
     assert signal.getsignal(number) == before
 
 
+@pytest.mark.usefixtures("python_handler")
 def test_a_second_ctrl_c_acts_at_once():
     with StopRequest():
         os.kill(os.getpid(), signal.SIGINT)

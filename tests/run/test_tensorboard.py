@@ -25,7 +25,7 @@ def test_scalars_and_histograms_are_those_of_the_record(tmp_path):
     pytest.importorskip("tensorboardX")
     with rg.run.TensorBoard(tmp_path / "board") as board:
         run = rg.train(
-            "two-roads", "cvar:0.1", algorithm="offp_sf", iterations=4, episodes=50, held_out=20, callback=board
+            "two-roads", "cvar:0.1", algorithm="offp-sf", iterations=4, episodes=50, held_out=20, callback=board
         )
     found = {}
     for event in events_of(tmp_path / "board"):

@@ -11,7 +11,7 @@ from riskgrad.mdp import two_roads
 from riskgrad.policy import MLP
 from riskgrad.random import Purpose, Stream
 from riskgrad.sources import GymnasiumSource
-from riskgrad.sources.gymnasium.film import film, filmed_source, frames, save_gif
+from riskgrad.sources.gymnasium.film import film, film_source, frames, save_gif
 
 
 class Shown(Countdown):
@@ -91,7 +91,7 @@ def test_an_environment_that_cannot_show_itself_gets_one_line(env, said):
 @pytest.mark.parametrize("env", ["riskgrad/GuardedMaze-v0", "CartPole-v1", "FrozenLake-v1", Shown])
 def test_what_is_filmed_is_the_gymnasium_environment(env):
     options = {"horizon": 7, "discount": 0.5} | ({"env_options": {"is_slippery": False}} if "Lake" in str(env) else {})
-    source = filmed_source(env, **options)
+    source = film_source(env, **options)
     assert isinstance(source, GymnasiumSource)
     assert (source.horizon, source.discount) == (7, 0.5)
 
@@ -99,4 +99,4 @@ def test_what_is_filmed_is_the_gymnasium_environment(env):
 @pytest.mark.parametrize("env", ["two-roads", two_roads(), two_roads])
 def test_a_model_without_an_environment_is_refused(env):
     with pytest.raises(InputError, match="finite models do not render"):
-        filmed_source(env)
+        film_source(env)

@@ -4,6 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 from support.environments import Countdown, CountdownVector, Noise, Odd, register
+from support.training import train_plainly
 
 import riskgrad as rg
 from riskgrad.backend import Processes, Serial
@@ -13,7 +14,7 @@ from riskgrad.policy import MLP, Deterministic, Gaussian, Greedy, Normalized, Ob
 from riskgrad.policy.softmax import softmax
 from riskgrad.random import Purpose, Stream, environment_seeds, episode_words
 from riskgrad.sources import GymnasiumSource, Source
-from riskgrad.sources.gymnasium.cut import _edges, cut_for_workers
+from riskgrad.sources.gymnasium.blocks import _block_edges, cut_for_workers
 from riskgrad.weights import log_ratios
 
 STREAM = Stream(11, Purpose.TRAINING, 3)
@@ -70,7 +71,7 @@ def test_fair_where_the_first_to_finish_are_not():
 
 def test_blocks_for_workers_shrink_and_miss_nobody():
     for total, workers in ((1, 2), (5, 4), (64, 2), (1000, 3), (7, 1)):
-        edges = _edges(total, workers)
+        edges = _block_edges(total, workers)
         sizes = np.diff(edges)
         assert (edges[0], edges[-1]) == (0, total)
         assert np.all(sizes >= 1)
@@ -78,7 +79,7 @@ def test_blocks_for_workers_shrink_and_miss_nobody():
         assert len(sizes) >= min(workers, total)
         # no worker waits for more than a small block of another
         assert workers == 1 or sizes[-1] <= 8
-    assert len(_edges(7, 1)) == 2
+    assert len(_block_edges(7, 1)) == 2
     pieces = cut_for_workers(LAKE, np.arange(3 * 64.0).reshape(3, 64), 40, STREAM, np.arange(3), 2, None, keep=False)
     for block, places in pieces:
         np.testing.assert_array_equal(block.thetas[block.rows][:, 0], 64.0 * (places // 40))
@@ -114,8 +115,8 @@ def test_action_noise_knows_nothing_of_the_environment():
     batch = GymnasiumSource(Noise, horizon=50).record(COIN, np.zeros(COIN.dim), 400, STREAM)
     assert len(batch.actions) == 4000
     assert abs(np.corrcoef(batch.actions, batch.observations[:, 0])[0, 1]) < 4.5 / np.sqrt(4000)
-    words = episode_words(STREAM.keys(np.arange(50)), 40)
-    seeds = environment_seeds(words)
+    streams = episode_words(STREAM.keys(np.arange(50)), 40)
+    seeds = environment_seeds(streams)
     assert seeds.min() >= 0
     assert seeds.max() < 2**31
     assert len(np.unique(seeds)) == seeds.size
@@ -142,7 +143,7 @@ def test_the_time_limit_is_ours():
     assert source.horizon == 200
     assert GymnasiumSource("Pendulum-v1", horizon=300).horizon == 300
     longer = GymnasiumSource("Pendulum-v1", horizon=210)
-    policy = Gaussian(3, *source.action_bounds)
+    policy = Gaussian(3, source.takes.low, source.takes.high)
     assert np.all(longer.returns(policy, np.zeros((1, policy.dim)), 2, STREAM).lengths == 210)
     inner = gymnasium.wrappers.TransformReward(gymnasium.make("Pendulum-v1", max_episode_steps=30), lambda r: -r)
     wrapped = GymnasiumSource(inner)
@@ -213,7 +214,7 @@ def test_vector_form_is_fair_and_shares_pairs():
 
 
 def test_vector_form_without_automatic_resets(monkeypatch):
-    """Lanes are reset by mask, never stepped after their end; one episode of each counts."""
+    """SingleLanes are reset by mask, never stepped after their end; one episode of each counts."""
     register()
     made = []
     start = CountdownVector.__init__
@@ -251,7 +252,7 @@ def test_vector_form_with_rows_of_another_length(monkeypatch):
 
 def test_vector_blocks_do_not_favor_lanes(monkeypatch):
     """Blocks smaller than the work: every episode is played once, and pairs stay together."""
-    monkeypatch.setattr("riskgrad.sources.gymnasium.cut.MOST_VECTOR_LANES", 8)
+    monkeypatch.setattr("riskgrad.sources.gymnasium.blocks.MOST_VECTOR_LANES", 8)
     register()
     source = GymnasiumSource("RiskgradTest/Countdown-v0")
     policy = MLP(2, 2, ())
@@ -318,8 +319,17 @@ def test_statistics_are_of_what_was_acted_on():
 def test_trains_on_numbers_and_choices():
     """Noise pays for action 1: a few steps of OnP-SF find it."""
     source = GymnasiumSource(Noise, horizon=50)
-    run = rg.onp_sf(
-        source, MLP(1, 2, ()), "mean", iterations=8, directions=4, episodes=8, step_size=0.5, seed=0, held_out=0
+    run = train_plainly(
+        rg.OnPSF,
+        source,
+        MLP(1, 2, ()),
+        "mean",
+        iterations=8,
+        directions=4,
+        episodes=8,
+        step_size=0.5,
+        seed=0,
+        held_out=0,
     )
     after = source.returns(MLP(1, 2, ()), run.last_theta[None], 100, STREAM).values
     assert np.mean(after) > 2.9  # a fair coin earns 2.5, action 1 always 5

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import riskgrad as rg
 from riskgrad.errors import InputError
+from riskgrad.sources.logged.columns import parquet_batches
 from riskgrad.sources.logged.episodes import LoggedEpisodes
-from riskgrad.sources.logged.parquet import parquet_batches
 from riskgrad.weights import log_ratios
 
 # two episodes: "7" of three steps and "3" of one, given out of order

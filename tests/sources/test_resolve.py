@@ -42,9 +42,9 @@ class NoLimit(gymnasium.Env):
 def test_what_has_no_table_is_played():
     by_id = resolve_source("Pendulum-v1", discount=0.9, env_options={"g": 5.0})
     assert isinstance(by_id, GymnasiumSource)
-    assert (by_id.name, by_id.horizon, by_id.discount) == ("Pendulum-v1", 200, 0.9)
+    assert (by_id.env_name, by_id.horizon, by_id.discount) == ("Pendulum-v1", 200, 0.9)
     assert resolve_source(NoLimit, horizon=7).horizon == 7
-    assert resolve_source(lambda: "Pendulum-v1").name == "Pendulum-v1"
+    assert resolve_source(lambda: "Pendulum-v1").env_name == "Pendulum-v1"
     wrapped = gymnasium.wrappers.TransformReward(gymnasium.make("FrozenLake-v1"), lambda reward: reward - 0.1)
     assert isinstance(resolve_source(wrapped), GymnasiumSource)
     assert isinstance(resolve_source("FrozenLake-v1"), TabularSource)
@@ -82,7 +82,7 @@ def test_an_id_may_name_the_module_that_registers_it(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     try:
         source = resolve_source("others_envs:Others-v0", horizon=7)
-        assert (source.name, source.horizon) == ("Others-v0", 7)
+        assert (source.env_name, source.horizon) == ("Others-v0", 7)
     finally:
         gymnasium.registry.pop("Others-v0", None)
     for name, said in (("others_envs:None-v0", "None"), ("no_such_module:Others-v0", "No module named")):

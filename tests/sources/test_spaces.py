@@ -9,7 +9,9 @@ from support.environments import Odd, Spaced
 from riskgrad.errors import EpisodeError, InputError
 from riskgrad.policy import MLP, Deterministic, Gaussian, TabularGibbs
 from riskgrad.random import Purpose, Stream, environment_seeds, episode_words
-from riskgrad.sources import GymnasiumSource, _player
+from riskgrad.sources import GymnasiumSource
+from riskgrad.sources.gymnasium import player
+from riskgrad.types import States, Vectors
 
 STREAM = Stream(2, Purpose.TRAINING)
 PLAIN = spaces.Box(-1.0, 1.0, (2,), np.float32)
@@ -45,11 +47,10 @@ OBSERVATIONS = {
 def test_observations(name):
     space, shown, expected = OBSERVATIONS[name]
     source = GymnasiumSource(Spaced(space, TWO, shown), horizon=10)
-    assert source.observation_size == len(expected)
+    assert source.gives == (States(4) if name == "discrete" else Vectors(len(expected)))
     policy = MLP(len(expected), 2, (3,))
     batch = source.record(policy, np.random.default_rng(0).normal(size=policy.dim), 2, STREAM)
     if name == "discrete":
-        assert source.n_states == 4
         np.testing.assert_array_equal(batch.observations, [2] * 6)
         table = source.record(TabularGibbs(4, 2), np.zeros(8), 2, STREAM)
         np.testing.assert_array_equal(table.observations, [2] * 6)
@@ -131,7 +132,7 @@ def test_environments_that_take_long_to_make_are_fewer_and_change_no_number(monk
 
     usual = returns()
     assert len(made) >= 16
-    monkeypatch.setattr(_player, "MAKING", 0.0)
+    monkeypatch.setattr(player, "MAKING", 0.0)
     np.testing.assert_array_equal(returns(), usual)
     assert len(made) <= 3
 
@@ -213,7 +214,7 @@ class Paid(Odd):
         return super().reset(seed)[0], None
 
     def step(self, action):
-        seen, _, terminated, truncated, _ = super().step(action)
+        seen, _, terminated, truncated, _ = super().step(action)  # pyright: ignore[reportAssignmentType]
         return seen, self.rewards[self.age % len(self.rewards)], terminated, truncated, None
 
 

@@ -278,11 +278,11 @@ POLICY = TabularGibbs(4, 2)
         (lambda s: s.returns(POLICY, np.zeros((1, 8)), 5, STREAM, [-1]), "pairs must be 1 integers"),
         (
             lambda s: s.returns(TabularGibbs(5, 2), np.zeros((1, 10)), 5, STREAM),
-            "policy must have the model's 4 states",
+            "policy must read states, of which the environment has 4",
         ),
         (
             lambda s: s.returns(LinearGibbs(np.ones((4, 3, 2))), np.zeros((1, 2)), 5, STREAM),
-            "policy must have the model's 2",
+            "policy must have the environment's actions, 2",
         ),
         (lambda s: s.record(POLICY, np.zeros(8), 0, STREAM), "episodes must be an integer of at least 1, got 0"),
         (lambda s: s.record(POLICY, np.zeros((1, 8)), 3, STREAM), "theta must be one vector"),

@@ -126,7 +126,7 @@ def test_numbers_of_numpy_are_numbers():
 def test_an_id_without_a_version_is_the_latest():
     assert isinstance(resolve_source("CartPole"), CompiledSource)
     assert isinstance(resolve_source("FrozenLake"), TabularSource)
-    assert GymnasiumSource("Pendulum").name == "Pendulum-v1"
+    assert GymnasiumSource("Pendulum").env_name == "Pendulum-v1"
     with pytest.raises(InputError, match=r"env must be an environment that gymnasium\.make can build, got 'Pendula'"):
         resolve_source("Pendula")
 
@@ -193,7 +193,7 @@ def acted(space, theta):
             return super().step(action)
 
     source = GymnasiumSource(Seeing(spaces.Box(-1.0, 1.0, (1,)), space, np.ones(1, dtype=np.float32)), horizon=1)
-    low, high = source.action_bounds
+    low, high = source.takes.low, source.takes.high
     policy = Deterministic(1, low=low, high=high)
     source.returns(policy, np.full((1, policy.dim), theta), 1, STREAM)
     return taken[0]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import riskgrad as rg
 from riskgrad.errors import InputError
 from riskgrad.risk import CVaR, Distortion, Mean, MeanVariance, SmoothCVaR
-from riskgrad.risk.distortion_smoothness import spread_slope
+from riskgrad.risk.distortion import spread_slope
 from riskgrad.theory import Constants, constants
 
 D = rg.distortion
@@ -196,8 +196,8 @@ def test_the_moment_bounds_behind_mean_variance():
     for _ in range(3000):
         size = int(rng.integers(2, 5))
         atoms, masses = rng.uniform(-1, 1, size), rng.dirichlet(np.full(size, 0.5))
-        centerd = atoms - masses @ atoms
-        second, fourth = masses @ centerd**2, masses @ centerd**4
+        centered = atoms - masses @ atoms
+        second, fourth = masses @ centered**2, masses @ centered**4
         assert fourth - second**2 <= 1.0
         assert fourth + second**2 <= 2.0
     law = rg.DiscreteLaw([-1.0, 1.0], [(2 + math.sqrt(2)) / 4, (2 - math.sqrt(2)) / 4])
@@ -364,7 +364,7 @@ def test_a_measure_without_constants_says_what_is_missing():
 
         def estimate(self, values, weights=None):
             del weights
-            return np.median(values, axis=-1)
+            return np.median(values, axis=-1)  # pyright: ignore[reportCallIssue]
 
         def value(self, law):
             return float(law.quantile(0.5))

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from riskgrad.errors import InputError
-from riskgrad.weights import diagnose, exponentiated, normalized
+from riskgrad.weights import diagnose, normalized_weights, raw_weights
 
 LOGS = st.lists(st.floats(-50.0, 50.0), min_size=1, max_size=30)
 
@@ -27,7 +27,7 @@ def test_only_proportions_matter_but_to_the_mean(logs: list[float], shift: float
     assert there.effective_sample_size == pytest.approx(here.effective_sample_size, rel=1e-9)
     assert there.largest_weight == pytest.approx(here.largest_weight, rel=1e-9)
     assert np.log(there.mean_weight) == pytest.approx(np.log(here.mean_weight) + shift, abs=1e-9)
-    assert normalized(np.array(logs) + shift) == pytest.approx(normalized(logs), rel=1e-9)
+    assert normalized_weights(np.array(logs) + shift) == pytest.approx(normalized_weights(logs), rel=1e-9)
 
 
 @given(LOGS)
@@ -36,18 +36,18 @@ def test_bounds(logs: list[float]):
     found, m = diagnose(logs), len(logs)
     assert 1.0 - 1e-9 <= found.effective_sample_size[0] <= m * (1.0 + 1e-9)
     assert 1.0 / m - 1e-9 <= found.largest_weight[0] <= 1.0
-    assert np.sum(normalized(logs)) == pytest.approx(1.0, rel=1e-12)
-    assert np.mean(exponentiated(logs)) == pytest.approx(found.mean_weight[0], rel=1e-12)
+    assert np.sum(normalized_weights(logs)) == pytest.approx(1.0, rel=1e-12)
+    assert np.mean(raw_weights(logs)) == pytest.approx(found.mean_weight[0], rel=1e-12)
     assert np.isnan(found.mean_weight_error[0]) == (m == 1)
 
 
 def test_ratios_beyond_the_range_of_doubles():
     logs = np.array([2000.0, 2000.0 + np.log(3.0), -5000.0])
-    assert normalized(logs) == pytest.approx([0.25, 0.75, 0.0], rel=1e-12)
+    assert normalized_weights(logs) == pytest.approx([0.25, 0.75, 0.0], rel=1e-12)
     found = diagnose(logs)
     assert found.effective_sample_size[0] == pytest.approx(1.6, rel=1e-12)
     assert found.mean_weight[0] == np.inf
-    assert exponentiated([1000.0, -1000.0]).tolist() == [np.inf, 0.0]
+    assert raw_weights([1000.0, -1000.0]).tolist() == [np.inf, 0.0]
 
 
 def test_edges_of_the_support():
@@ -63,8 +63,8 @@ def test_edges_of_the_support():
 
 def test_bad_input_is_refused_in_one_line():
     for call, line in [
-        (lambda: normalized([0.0, np.inf]), "log_ratios must be below infinity, got 1 infinite ones"),
-        (lambda: normalized([[0.0], [-np.inf]]), "log_ratios must leave some weight to every row"),
+        (lambda: normalized_weights([0.0, np.inf]), "log_ratios must be below infinity, got 1 infinite ones"),
+        (lambda: normalized_weights([[0.0], [-np.inf]]), "log_ratios must leave some weight to every row"),
         (lambda: diagnose([]), "log_ratios must have shape [..., m]"),
         (lambda: diagnose([0.0, np.nan]), "log_ratios must not be NaN"),
     ]:

@@ -119,7 +119,7 @@ def test_observations_that_are_vectors_are_asked_for_one_by_one():
 class Certain(Policy):
     """Always takes action 0."""
 
-    dim = 1
+    dim = 1  # pyright: ignore[reportAssignmentType]
 
     def probabilities(self, theta, observations):
         raise NotImplementedError

@@ -1,14 +1,17 @@
-"""The algorithms: OnP-SF and OffP-SF of the paper, and ascent along the score gradient.
+"""The algorithms: OnP-SF and OffP-SF of the paper, and ascent along the score gradient; a file here is one more.
 
-Each reads from top to bottom: what one iteration does is in its own file, what all share (record, checkpoints, held-out
-looks, stopping) in `loop`.
+Each is a frozen value whose `step` reads from top to bottom; what all share is in `riskgrad.training`.
 """
 
-from riskgrad.algorithms._offp_sf import offp_sf as offp_sf
-from riskgrad.algorithms._onp_sf import onp_sf as onp_sf
-from riskgrad.algorithms._score_ascent import score_ascent as score_ascent
-from riskgrad.algorithms.path import SquarePath as SquarePath
-from riskgrad.algorithms.practical import PRACTICAL as PRACTICAL
-from riskgrad.algorithms.practical import Practical as Practical
+from typing import TYPE_CHECKING
 
-__all__ = ["PRACTICAL", "Practical", "SquarePath", "offp_sf", "onp_sf", "score_ascent"]
+from riskgrad.algorithms.choose import ALGORITHMS as ALGORITHMS
+from riskgrad.algorithms.choose import choose_algorithm as choose_algorithm
+from riskgrad.training.algorithm import Algorithm as Algorithm
+
+if TYPE_CHECKING:
+    from riskgrad.algorithms.offp_sf import OffPSF as OffPSF
+    from riskgrad.algorithms.onp_sf import OnPSF as OnPSF
+    from riskgrad.algorithms.score import Score as Score
+else:
+    globals().update(ALGORITHMS.exports())

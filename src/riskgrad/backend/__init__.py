@@ -1,12 +1,14 @@
-"""Who does the work: this process, several, or this one until it pays to have several.
+"""Who does the work: this process, several, or this one until it pays to have several; a file here is one more."""
 
-A backend has `workers`, how many tasks it does at once, and `map(work, tasks)`, which does the work on each task and
-gives the answers in the order of the tasks. Work and tasks are picklable, and no answer depends on another: any engine
-that can call a function elsewhere can be a backend.
-"""
+from typing import TYPE_CHECKING
 
-from riskgrad.backend.patient import Patient
-from riskgrad.backend.processes import Processes
-from riskgrad.backend.serial import Serial
+from riskgrad.backend.base import BACKENDS as BACKENDS
+from riskgrad.backend.base import Backend as Backend
+from riskgrad.backend.base import parse_backend as parse_backend
 
-__all__ = ["Patient", "Processes", "Serial"]
+if TYPE_CHECKING:
+    from riskgrad.backend.patient import Patient as Patient
+    from riskgrad.backend.processes import Processes as Processes
+    from riskgrad.backend.serial import Serial as Serial
+else:
+    globals().update(BACKENDS.exports())

@@ -15,31 +15,32 @@ import pickle
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, Self, TypeVar
+from typing import Any, final
 
+from riskgrad.backend.base import Answer, Backend, Task
 from riskgrad.backend.processes import Processes
 from riskgrad.errors import InputError
-
-Task = TypeVar("Task")
-Answer = TypeVar("Answer")
 
 PATIENCE = 5.0  # seconds of work after which others join
 
 
-class Patient:
+@final
+class Patient(Backend):
     """Work here, and in other processes as well once that has taken a while.
 
     Args:
-        workers: how many processes join.
+        workers: how many processes join; by default one for each core.
         patience: seconds of work after which they do; 5 by default.
     """
 
-    def __init__(self, workers: int, patience: float | None = None) -> None:
+    name = "patient"
+
+    def __init__(self, workers: int | None = None, patience: float | None = None) -> None:
         self._others = Processes(workers, read_script=False)
         self._patience = PATIENCE if patience is None else patience
         if not isinstance(self._patience, float | int) or not self._patience >= 0.0:
             raise InputError("patience", "be a number of seconds, at least 0", patience)
-        self._worked, self._alone = 0.0, workers == 1 or multiprocessing.parent_process() is not None
+        self._worked, self._alone = 0.0, self._others.workers == 1 or multiprocessing.parent_process() is not None
 
     @property
     def workers(self) -> int:
@@ -71,12 +72,6 @@ class Patient:
     def close(self) -> None:
         """End the other processes."""
         self._others.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"Patient({self._others.workers})"

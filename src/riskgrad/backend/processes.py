@@ -4,12 +4,16 @@ Processes are spawned, not forked: a fork of a program with threads (numba, BLAS
 have no fork. They start with the first task and stay until the backend is closed or this process ends, so that
 environments are made once. Ctrl-C is left to this process, which then ends the others; if it is killed, they end too.
 
+Work and tasks are pickled here, before the pool sees them. A pool pickles in a thread of its own, and Python 3.11 waits
+for ever at its end for a task that failed there.
+
 A script that uses it must be importable: keep what it does under `if __name__ == "__main__":`.
 """
 
 import contextlib
 import multiprocessing
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -17,28 +21,29 @@ from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from types import ModuleType
-from typing import Any, Self, TypeVar
+from typing import Any, Final, final
 
-import numpy as np
+from riskgrad.backend.base import Answer, Backend, Task
+from riskgrad.checks import check_count
+from riskgrad.errors import WorkerError
 
-from riskgrad.errors import InputError, WorkerError
-
-Task = TypeVar("Task")
-Answer = TypeVar("Answer")
+PROTOCOL: Final = pickle.HIGHEST_PROTOCOL
 
 
-class Processes:
+@final
+class Processes(Backend):
     """Do work in other processes.
 
     Args:
-        workers: how many processes.
+        workers: how many processes; by default one for each core.
         read_script: whether they read the script that runs here, which work that is defined in it needs.
     """
 
-    def __init__(self, workers: int, read_script: bool = True) -> None:
-        if isinstance(workers, bool) or not isinstance(workers, int | np.integer) or workers < 1:
-            raise InputError("workers", "be an integer of at least 1", workers)
-        self._workers, self._read_script = int(workers), read_script
+    name = "processes"
+
+    def __init__(self, workers: int | None = None, read_script: bool = True) -> None:
+        self._workers = count_cores() if workers is None else check_count("workers", workers)
+        self._read_script = read_script
         self._pool: ProcessPoolExecutor | None = None
 
     @property
@@ -49,13 +54,17 @@ class Processes:
     def map(self, work: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
         """Do the work on each task and give the answers in the order of the tasks; the first error is raised.
 
+        What cannot be pickled raises here, and no task is begun.
+
         Args:
             work: a function of a module.
             tasks: what can be pickled.
         """
+        packed_work = pickle.dumps(work, PROTOCOL)
+        packed_tasks = [pickle.dumps(task, PROTOCOL) for task in tasks]  # all of them, before the first one is sent
         pool = self._opened()
         with contextlib.nullcontext() if self._read_script else _unnamed_script():
-            pending: list[Future[Answer]] = [pool.submit(work, task) for task in tasks]
+            pending: list[Future[Answer]] = [pool.submit(_unpack_and_do, packed_work, task) for task in packed_tasks]
         try:
             return [future.result() for future in pending]
         except BrokenProcessPool as error:
@@ -79,12 +88,6 @@ class Processes:
             self._pool = ProcessPoolExecutor(self._workers, mp_context=context, initializer=_begin)
         return self._pool
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def __repr__(self) -> str:
         return f"Processes({self._workers})"
 
@@ -100,6 +103,16 @@ def _unnamed_script() -> Generator[None]:
         sys.modules["__main__"] = script
 
 
+def _unpack_and_do(work: bytes, task: bytes) -> Any:
+    """Do pickled work on a pickled task, in a worker."""
+    try:
+        function, argument = pickle.loads(work), pickle.loads(task)  # noqa: S301 - pickled by the process that waits
+    except (AttributeError, ImportError) as error:
+        advice = "define it in a module, or above the script's `if __name__ == '__main__':`"
+        raise WorkerError(f"a worker process cannot find what its task is made of ({error}); {advice}") from error
+    return function(argument)
+
+
 def _begin() -> None:
     """Prepare a worker: it leaves interrupts to the process that started it, and ends when that one does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -112,3 +125,8 @@ def _end_with_parent() -> None:
     if parent is not None:
         parent.join()
         os._exit(1)
+
+
+def count_cores() -> int:
+    """Give the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

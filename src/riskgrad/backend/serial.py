@@ -2,15 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import final
 
-Task = TypeVar("Task")
-Answer = TypeVar("Answer")
+from riskgrad.backend.base import Answer, Backend, Task
 
 
+@final
 @dataclass(frozen=True)
-class Serial:
+class Serial(Backend):
     """Do all work in this process."""
+
+    name = "serial"
 
     @property
     def workers(self) -> int:

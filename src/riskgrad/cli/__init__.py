@@ -1,19 +1,24 @@
-"""The command line: `riskgrad demo, train, evaluate, report, compare, frontier, bounds, risks, policies, envs`.
+"""The command line: `riskgrad demo, train, evaluate, compare, frontier, report, bounds, risks, policies, envs ...`.
 
 Every mistake of the user ends in one clear line on stderr and exit code 2; `--debug` shows the traceback instead. Heavy
-imports are inside the commands, so that `--help` is quick. One file for each group of commands.
+imports are inside the commands, so that `--help` is quick. A file here is a command, or a few that belong together;
+`rg.register(function)` adds one from outside.
 """
 
+import importlib
+import pkgutil
 import sys
 
 from rich.console import Console
 
-from riskgrad.cli import lists, reports, theory, train, training
-from riskgrad.cli.app import app
+from riskgrad.cli.app import app as app
 from riskgrad.errors import RiskgradError
 
 INTERRUPTED = 130  # what a shell gives a program that was interrupted from the keyboard
-COMMANDS = (training, train, reports, theory, lists)  # importing a file adds its commands
+
+for _file in pkgutil.iter_modules(__path__):  # importing a file adds its commands
+    if _file.name != "__main__":
+        importlib.import_module(f"{__name__}.{_file.name}")
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import math
+from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
@@ -11,16 +12,28 @@ from typer.core import TyperGroup
 from riskgrad.errors import InputError
 
 # as a newcomer meets them, not as files are imported
-ORDER = ("demo", "train", "evaluate", "compare", "frontier", "report", "bounds", "risks", "policies", "envs")
+ORDER = (
+    "demo",
+    "train",
+    "evaluate",
+    "compare",
+    "frontier",
+    "report",
+    "bounds",
+    "risks",
+    "policies",
+    "algorithms",
+    "envs",
+)
 
 
 class InOrder(TyperGroup):
     """The commands in the order of `ORDER`."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Give the names in order."""
+        """Give the names in order; those that it does not know come last."""
         del ctx
-        return sorted(self.commands, key=ORDER.index)
+        return sorted(self.commands, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
 
 
 app = typer.Typer(
@@ -32,38 +45,44 @@ app = typer.Typer(
 )
 console = Console(highlight=False)
 
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Environment = Annotated[str, typer.Argument(help="A Gymnasium id or a shipped model, such as two-roads.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+EnvName = Annotated[str, typer.Argument(help="A Gymnasium id or a shipped model, such as two-roads.")]
 Horizon = Annotated[int | None, typer.Option(help="Most steps of an episode; by default the environment's own limit.")]
 Discount = Annotated[float | None, typer.Option(help="Discount in (0, 1]; 1 by default.")]
-Options = Annotated[
+EnvOption = Annotated[
     list[str] | None, typer.Option("--env-option", help="Option for the environment, name=value; may be repeated.")
 ]
 Seed = Annotated[int, typer.Option(help="Seed; the same seed gives the same result.")]
+RunPaths = Annotated[list[Path], typer.Argument(help="Folders or files of runs, of one environment.")]
+Where = Annotated[str | None, typer.Option("--env", help="Where to play; by default what the runs were trained on.")]
+FreshEpisodes = Annotated[int, typer.Option(help="Fresh episodes for each policy.")]
+Confidence = Annotated[float, typer.Option(help="Confidence of the intervals.")]
 
 
 @app.callback()
-def options(debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False) -> None:
+def read_shared_options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
     """Options that every command takes."""
     del debug  # read by main, which also catches the errors of the options themselves
 
 
-def show_json(data: Any) -> None:
+def print_json(data: Any) -> None:
     """Print strict JSON; a number that is not finite, such as a bound that overflows, becomes null."""
-    console.print_json(json.dumps(_finite(data), allow_nan=False))
+    console.print_json(json.dumps(_without_infinity(data), allow_nan=False))
 
 
-def _finite(data: Any) -> Any:
+def _without_infinity(data: Any) -> Any:
     if isinstance(data, float):
         return data if math.isfinite(data) else None
     if isinstance(data, dict):
-        return {name: _finite(value) for name, value in cast("dict[str, Any]", data).items()}
+        return {name: _without_infinity(value) for name, value in cast("dict[str, Any]", data).items()}
     if isinstance(data, list | tuple):
-        return [_finite(value) for value in cast("list[Any]", data)]
+        return [_without_infinity(value) for value in cast("list[Any]", data)]
     return data
 
 
-def env_options(given: list[str] | None) -> dict[str, Any] | None:
+def parse_env_options(given: list[str] | None) -> dict[str, Any] | None:
     """Read name=value pairs; a value is JSON where it can be, otherwise a string."""
     found: dict[str, Any] = {}
     for pair in given or []:

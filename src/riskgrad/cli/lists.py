@@ -1,12 +1,14 @@
-"""The commands that list what can be named: `risks`, `policies`, `envs`."""
+"""The commands that list what can be named: `risks`, `policies`, `algorithms`, `envs`."""
+
+from collections.abc import Sequence
 
 from rich.table import Table
 
-from riskgrad.cli.app import Json, app, console, show_json
+from riskgrad.cli.app import AsJson, app, console, print_json
 
 
 @app.command()
-def risks(as_json: Json = False) -> None:
+def risks(as_json: AsJson = False) -> None:
     """List the risk measures that a string can name.
 
     Example: riskgrad risks --json
@@ -14,43 +16,41 @@ def risks(as_json: Json = False) -> None:
     from riskgrad.risk import builders, parse  # noqa: PLC0415
 
     rows = [(name, example, parse(example).attitude) for name, (_, example) in sorted(builders().items())]
-    if as_json:
-        show_json([{"name": n, "example": e, "attitude": a} for n, e, a in rows])
-        return
-    table = Table(title="Risk measures (:seeking turns one over)")
-    for column in ("name", "example", "attitude"):
-        table.add_column(column)
-    for row in rows:
-        table.add_row(*row)
-    console.print(table)
+    _show("Risk measures (:seeking turns one over)", ("name", "example", "attitude"), rows, as_json)
 
 
 @app.command()
-def policies(as_json: Json = False) -> None:
+def policies(as_json: AsJson = False) -> None:
     """List the policies that can be trained.
 
     Example: riskgrad policies
     """
-    import inspect  # noqa: PLC0415
+    from riskgrad.policy import POLICIES  # noqa: PLC0415
 
-    from riskgrad import policy  # noqa: PLC0415
-
-    found = [getattr(policy, name) for name in policy.__all__]
-    kinds = [kind for kind in found if issubclass(kind, policy.Policy) and not inspect.isabstract(kind)]
-    rows = [(kind.__name__, (kind.__doc__ or "").strip().splitlines()[0]) for kind in kinds]
-    if as_json:
-        show_json([{"name": name, "about": about} for name, about in rows])
-        return
-    table = Table(title="Policies, in riskgrad.policy; rg.train takes one as policy=")
-    for column in ("name", "about"):
-        table.add_column(column)
-    for row in rows:
-        table.add_row(*row)
-    console.print(table)
+    rows = [(kind.__name__, _first_line(kind)) for kind in POLICIES.parts()]
+    _show("Policies, in riskgrad.policy; rg.train takes one as policy=", ("name", "about"), rows, as_json)
 
 
 @app.command()
-def envs(as_json: Json = False) -> None:
+def algorithms(as_json: AsJson = False) -> None:
+    """List the algorithms with their own options.
+
+    Example: riskgrad algorithms
+    """
+    from riskgrad.algorithms import ALGORITHMS  # noqa: PLC0415
+    from riskgrad.settings import facts_of  # noqa: PLC0415
+
+    rows = [
+        (name, option.replace("_", "-"), facts.default_text(), facts.default_text("paper"), facts.help)
+        for name, kind in ALGORITHMS.named().items()
+        for option, facts in facts_of(kind).items()
+    ]
+    title = 'Algorithms; rg.train takes one as algorithm=, such as "score" or rg.Score(episodes=200)'
+    _show(title, ("algorithm", "option", "default", "paper", "about"), rows, as_json)
+
+
+@app.command()
+def envs(as_json: AsJson = False) -> None:
     """List the shipped models and compiled environments; any other Gymnasium id is played as it is.
 
     Example: riskgrad envs
@@ -60,12 +60,21 @@ def envs(as_json: Json = False) -> None:
 
     shipped = [(name, "finite model", build) for name, build in sorted(MODELS.items())]
     shipped += [(name, "compiled", build) for name, build in sorted(TWINS.items())]
-    rows = [(name, kind, (build.__doc__ or "").strip().splitlines()[0]) for name, kind, build in shipped]
+    rows = [(name, kind, _first_line(build)) for name, kind, build in shipped]
+    _show("Shipped environments; any Gymnasium id works too", ("name", "kind", "about"), rows, as_json)
+
+
+def _first_line(thing: object) -> str:
+    return (thing.__doc__ or "").strip().splitlines()[0]
+
+
+def _show(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], as_json: bool) -> None:
+    """Print a table, or the same as JSON."""
     if as_json:
-        show_json([{"name": name, "kind": kind, "about": about} for name, kind, about in rows])
+        print_json([dict(zip(columns, row, strict=True)) for row in rows])
         return
-    table = Table(title="Shipped environments; any Gymnasium id works too")
-    for column in ("name", "kind", "about"):
+    table = Table(title=title)
+    for column in columns:
         table.add_column(column)
     for row in rows:
         table.add_row(*row)

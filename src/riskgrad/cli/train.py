@@ -1,160 +1,139 @@
-"""The command that trains: `train`. Each of its flags is an argument of `rg.train`, and a key of `--config`."""
+"""The command `train`. Each of its flags is an option of `rg.train` or of an algorithm, and a key of `--config`.
 
+The flags are made from the facts beside each option (`riskgrad.settings`). Those of the algorithms come in when the
+command is used or its help is asked for, so that `riskgrad --help` stays quick.
+"""
+
+import inspect
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
+import typer.main
 from rich.console import Console
+from typer.core import TyperCommand
 
-from riskgrad.cli.app import Discount, Horizon, Json, Options, Seed, app, console, env_options, show_json
-from riskgrad.cli.config import OPTIONS, of_file
+from riskgrad.cli.app import app, console, parse_env_options, print_json
+from riskgrad.cli.config import ENV_OPTION, read_config
 from riskgrad.errors import InputError
+from riskgrad.settings import HOW, KEPT, Facts, TrainOptions, facts_of
 
-HOW = "How it is trained"
-KEPT = "What is kept and shown"
-WORK = "Who does the work"
-
-
-def _path_of(text: str) -> Any:
-    """Read `--risk-path`: auto, none, a part of the run, or square: and a part."""
-    from riskgrad.algorithms import SquarePath  # noqa: PLC0415
-
-    word = text.strip().lower()
-    if word in ("auto", "none"):
-        return "auto" if word == "auto" else None
-    start, _, part = word.rpartition(":")
-    try:
-        length = float(part)
-    except ValueError as problem:
-        raise InputError("--risk-path", "be auto, none, a part of the run, or square: and a part", text) from problem
-    if start not in ("", "square"):
-        raise InputError("--risk-path", "be auto, none, a part of the run, or square: and a part", text)
-    return SquarePath(length) if start else length
+OWN = "own"  # where the context keeps the names of the algorithms' flags
 
 
-def _configured(context: typer.Context, path: Path | None) -> Path | None:
-    return of_file(train)(context, path)
+class TrainCommand(TyperCommand):
+    """The command with the flags of all algorithms, which are read when they are needed."""
+
+    own_flags: list[Any] | None = None
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Give the flags of training, and those of the algorithms before what is kept and shown."""
+        if self.own_flags is None:
+            self.own_flags = _flags(_parameters(_own_facts(), HOW))
+        params: list[Any] = super().get_params(ctx)
+        first = next((i for i, one in enumerate(params) if one.name == "threads"), len(params))
+        return [*params[:first], *self.own_flags, *params[first:]]
 
 
-@app.command()
-def train(
-    context: typer.Context,
-    env: Annotated[str, typer.Argument(help="A Gymnasium id or a shipped model, such as two-roads.")],
-    risk: Annotated[str, typer.Option(help="What to maximize, such as mean, cvar:0.1, dual-power:3.")] = "cvar:0.1",
-    algorithm: Annotated[str, typer.Option(help="auto, onp_sf, offp_sf or score.")] = "auto",
-    iterations: Annotated[int | None, typer.Option(help="Budget in iterations (200 if no budget is given).")] = None,
-    max_episodes: Annotated[int | None, typer.Option(help="Budget in episodes instead.")] = None,
-    policy: Annotated[
-        str | None, typer.Option(help="table, linear, mlp or deterministic; by default what fits the environment.")
-    ] = None,
-    horizon: Horizon = None,
-    discount: Discount = None,
-    env_option: Options = None,
-    seed: Seed = 0,
-    normalize: Annotated[
-        bool, typer.Option("--normalize/--no-normalize", help="Normalize observations.", rich_help_panel=HOW)
-    ] = False,
-    schedule: Annotated[str, typer.Option(help="practical, or paper for its theorem's.", rich_help_panel=HOW)] = (
-        "practical"
-    ),
-    step_size: Annotated[
-        str | None, typer.Option(help="adam:0.1, or a number for a constant step.", rich_help_panel=HOW)
-    ] = None,
-    smoothing: Annotated[float | None, typer.Option(help="mu, of onp_sf and offp_sf.", rich_help_panel=HOW)] = None,
-    directions: Annotated[int | None, typer.Option(help="n, of onp_sf and offp_sf.", rich_help_panel=HOW)] = None,
-    episodes: Annotated[int | None, typer.Option(help="m, of each estimate or batch.", rich_help_panel=HOW)] = None,
-    steps_per_batch: Annotated[
-        int | None, typer.Option(help="Most steps on one batch, of offp_sf and score.", rich_help_panel=HOW)
-    ] = None,
-    risk_path: Annotated[
-        str,
-        typer.Option(
-            help="Part of the run on the way to the measure, such as 0.5 (from the mean) or square:0.5 (from the worse "
-            "of two episodes); none; auto.",
-            rich_help_panel=HOW,
-        ),
-    ] = "auto",
-    entropy: Annotated[
-        float | None, typer.Option(help="Entropy bonus, in standard deviations of the return.", rich_help_panel=HOW)
-    ] = None,
-    held_out: Annotated[
-        int | None, typer.Option(help="Episodes of each look at an iterate; 0 for none.", rich_help_panel=HOW)
-    ] = None,
-    threads: Annotated[
-        int | None, typer.Option(help="For models and compiled environments; all cores.", rich_help_panel=WORK)
-    ] = None,
-    processes: Annotated[
-        int | None,
-        typer.Option(help="To play a Gymnasium environment in; all cores if it pays.", rich_help_panel=WORK),
-    ] = None,
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            callback=_configured,
-            is_eager=True,
-            help="TOML with a key for each flag, of its name; flags win. Every kept run has one, config.toml.",
-            rich_help_panel=KEPT,
-        ),
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder that keeps the run.", rich_help_panel=KEPT)] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the run in --out.", rich_help_panel=KEPT)
-    ] = False,
-    tensorboard: Annotated[
-        Path | None, typer.Option(help="Folder for TensorBoard's event files.", rich_help_panel=KEPT)
-    ] = None,
-    as_json: Json = False,
-) -> None:
+def _own_facts() -> dict[str, Facts]:
+    """Give the options of all algorithms; one that several have is told once, with the defaults of each."""
+    from riskgrad.algorithms import ALGORITHMS  # noqa: PLC0415
+
+    found: dict[str, Facts] = {}
+    for kind in ALGORITHMS.named().values():
+        found |= {name: facts for name, facts in facts_of(kind).items() if facts.flag is not None}
+    return found
+
+
+def _parameters(options: dict[str, Facts], panel: str | None = None) -> list[inspect.Parameter]:
+    """Give a parameter of the command for each option that a flag can give."""
+    found: list[inspect.Parameter] = []
+    for name, facts in options.items():
+        kind: Any = facts.flag
+        flag = f"--{name.replace('_', '-')}"
+        flags = ("--env-option",) if kind is list else (f"{flag}/--no-{flag[2:]}",) if kind is bool else (flag,)
+        hint: Any = list[str] | None if kind is list else kind | None
+        told = typer.Option(*flags, help=facts.help, rich_help_panel=panel or facts.panel or None)
+        default = facts.default if isinstance(facts.default, str) and panel is None else None
+        where = "env_option" if kind is list else name
+        annotation = Annotated[hint, told]
+        found.append(inspect.Parameter(where, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation))
+    return found
+
+
+def _flags(parameters: Iterable[inspect.Parameter]) -> list[Any]:
+    """Turn parameters into flags, as the application does."""
+
+    def command(**_: Any) -> None:
+        """Take the flags."""
+
+    _tell(command, parameters)
+    alone = typer.Typer(add_completion=False)
+    alone.command()(command)
+    return cast("Any", typer.main.get_command(alone)).params
+
+
+def _tell(command: Any, parameters: Iterable[inspect.Parameter]) -> None:
+    """Give a function the signature of these parameters."""
+    listed = list(parameters)
+    command.__signature__ = inspect.Signature(listed)
+    command.__annotations__ = {one.name: one.annotation for one in listed}
+
+
+def config_keys() -> dict[str, type]:
+    """Give what a file may set, flag -> kind of its value."""
+    options = {**facts_of(TrainOptions), **_own_facts()}
+    found = {name.replace("_", "-"): facts.flag for name, facts in options.items() if facts.flag is not None}
+    del found["env-options"]
+    kept: dict[str, type] = {"out": Path, "resume": bool, "tensorboard": Path, "json": bool, ENV_OPTION: list}
+    return {"env": str, "risk": str, **found, **kept}
+
+
+def _use_config(context: typer.Context, path: Path | None) -> Path | None:
+    if path is not None and not context.resilient_parsing:
+        values = read_config(path, config_keys())
+        context.meta[ENV_OPTION] = values.pop("env_option", [])
+        if "json" in values:
+            values["as_json"] = values.pop("json")
+        context.default_map = values
+    return path
+
+
+def train_command(context: typer.Context, env: str, risk: str, **flags: Any) -> None:
     """Train a policy on a risk measure and say what was reached.
 
     Example: riskgrad train two-roads --risk cvar:0.1 --iterations 50 --out runs/valley
     """
     from contextlib import ExitStack  # noqa: PLC0415
 
-    from riskgrad._train import train as train_policy  # noqa: PLC0415
+    from riskgrad._train import train  # noqa: PLC0415
     from riskgrad.pages.live import Live  # noqa: PLC0415
 
-    del config  # has been read: its values are those of the flags that were not given
+    out, resume, tensorboard = (flags.pop(name) for name in ("out", "resume", "tensorboard"))
+    as_json, _ = flags.pop("as_json"), flags.pop("config")
     if resume and out is None:
         raise InputError("--resume", "come with --out, the folder of the run", "no folder")
-    iterations, max_episodes = _budget(context, iterations, max_episodes)
-    keeping: dict[str, Any] = {"resume" if resume else "folder": out} if out else {}
+    _choose_budget(context, flags)
+    options = {name: value for name, value in flags.items() if name in facts_of(TrainOptions) and value is not None}
+    own = {name: value for name, value in flags.items() if name in _own_facts() and value is not None}
+    options["algorithm"] = _with_options(str(options["algorithm"]), own)
+    pairs: list[str] = [*context.meta.get(ENV_OPTION, []), *(flags.get("env_option") or [])]
+    options["env_options"] = parse_env_options(pairs)
+    if out is not None:
+        options["resume" if resume else "folder"] = out
     shown = Console(stderr=True, highlight=False) if as_json else console
     with ExitStack() as stack:
-        callbacks: list[Any] = [stack.enter_context(Live(shown, iterations, risk, max_episodes))]
+        live = Live(shown, options.get("iterations"), risk, options.get("max_episodes"))
+        callbacks: list[Any] = [stack.enter_context(live)]
         if tensorboard is not None:
             from riskgrad.run import TensorBoard  # noqa: PLC0415
 
             callbacks.append(stack.enter_context(TensorBoard(tensorboard)))
-        run = train_policy(
-            env,
-            risk=risk,
-            algorithm=algorithm,
-            iterations=iterations,
-            max_episodes=max_episodes,
-            policy=policy,
-            horizon=horizon,
-            discount=discount,
-            env_options=env_options([*context.meta.get(OPTIONS, []), *(env_option or [])]),
-            threads=threads,
-            processes=processes,
-            normalize=normalize,
-            schedule=schedule,  # pyright: ignore[reportArgumentType]
-            step_size=step_size,
-            smoothing=smoothing,
-            directions=directions,
-            episodes=episodes,
-            steps_per_batch=steps_per_batch,
-            risk_path=_path_of(risk_path),
-            entropy=entropy,
-            held_out=held_out,
-            seed=seed,
-            callback=callbacks,
-            **keeping,
-        )
+        run = train(env, risk, callback=callbacks, **options)
     if as_json:
-        facts = {"settings": run.settings, "episodes": run.episodes_used, "held_out_risk": run.held_out_risk}
-        show_json({**facts, "finished": run.finished, "notes": list(run.notes), "versions": run.versions})
+        facts = {"settings": run.settings.as_dict(), "episodes": run.episodes_used, "held_out_risk": run.held_out_risk}
+        print_json({**facts, "finished": run.finished, "notes": list(run.notes), "versions": run.versions})
         return
     console.print(f"{run!r}".strip("<>"), soft_wrap=True, markup=False)
     for note in run.notes:
@@ -165,10 +144,59 @@ def train(
         console.print(f"Kept in {out}; look closer with: riskgrad evaluate {out} {env}", soft_wrap=True)
 
 
-def _budget(context: typer.Context, iterations: int | None, max_episodes: int | None) -> tuple[int | None, int | None]:
+def _with_options(algorithm: str, own: dict[str, Any]) -> str:
+    """Write an algorithm with its own options as `rg.train` reads it."""
+    words = [f"{name}={str(value).lower()}" for name, value in own.items()]
+    joint = "," if ":" in algorithm else ":"
+    return f"{algorithm}{joint}{','.join(words)}" if words else algorithm
+
+
+def _choose_budget(context: typer.Context, flags: dict[str, Any]) -> None:
     """Let the budget that was given as a flag win over the other kind of budget in a file."""
-    flags = {name: context.get_parameter_source(name) for name in ("iterations", "max_episodes")}
-    given = [name for name, source in flags.items() if source is not None and source.name == "COMMANDLINE"]
-    if given == ["max_episodes"]:
-        return None, max_episodes
-    return (iterations, None) if given == ["iterations"] else (iterations, max_episodes)
+    both = ("iterations", "max_episodes")
+    sources = {name: context.get_parameter_source(name) for name in both}
+    given = [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
+    if len(given) == 1:
+        flags[both[1 - both.index(given[0])]] = None
+
+
+def _positional() -> list[inspect.Parameter]:
+    """Give the parameters that are not options of training."""
+    told = inspect.Parameter.KEYWORD_ONLY
+    env = Annotated[str, typer.Argument(help="A Gymnasium id or a shipped model, such as two-roads.")]
+    risk = Annotated[str, typer.Option(help="What to maximize, such as mean, cvar:0.1, dual-power:3.")]
+    return [
+        inspect.Parameter("context", told, annotation=typer.Context),
+        inspect.Parameter("env", told, annotation=env),
+        inspect.Parameter("risk", told, default="cvar:0.1", annotation=risk),
+    ]
+
+
+def _kept() -> list[inspect.Parameter]:
+    """Give the parameters of what is kept and shown."""
+    config = "TOML with a key for each flag, of its name; flags win. Every kept run has one, config.toml."
+    hints: dict[str, tuple[Any, Any]] = {
+        "config": (
+            None,
+            Annotated[
+                Path | None, typer.Option(callback=_use_config, is_eager=True, help=config, rich_help_panel=KEPT)
+            ],
+        ),
+        "out": (None, Annotated[Path | None, typer.Option(help="Folder that keeps the run.", rich_help_panel=KEPT)]),
+        "resume": (
+            False,
+            Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.", rich_help_panel=KEPT)],
+        ),
+        "tensorboard": (
+            None,
+            Annotated[Path | None, typer.Option(help="Folder for TensorBoard's event files.", rich_help_panel=KEPT)],
+        ),
+        "as_json": (False, Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]),
+    }
+    told = inspect.Parameter.KEYWORD_ONLY
+    return [inspect.Parameter(name, told, default=first, annotation=hint) for name, (first, hint) in hints.items()]
+
+
+_flagged = {name: facts for name, facts in facts_of(TrainOptions).items() if facts.flag is not None}
+_tell(train_command, [*_positional(), *_parameters(_flagged), *_kept()])
+app.command("train", cls=TrainCommand)(train_command)

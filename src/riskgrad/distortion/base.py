@@ -6,19 +6,21 @@ Returns are rewards, so g decides the attitude to risk: where g(s) <= s the bad 
 the measure is averse (rho_g <= mean); where g(s) >= s it is seeking. The rows of the paper's table are concave, hence
 seeking; the constructors here default to their averse duals 1 - g(1 - s). See docs/corrections.md, "Direction of risk".
 
-To add a family: one file with a final subclass of `DistortionFunction` (or of `TableRow`, which does the turning over
-for you) and one export line in `distortion/__init__.py`. It is then in `parse`, the command line, the contract tests.
+To add a family: one file in this folder with a final subclass of `DistortionFunction`, or of `TableRow`, which makes
+the dual of a row. It is then a name of `riskgrad.distortion`, in `parse`, the command line, the docs and the contract
+tests. A family of your own that lives elsewhere joins by `rg.register`.
 """
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import ClassVar, Literal, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from riskgrad.checks import check_number
 from riskgrad.errors import InputError, UnknownNameError
+from riskgrad.registry import PartList
 from riskgrad.types import FloatArray
 
 Attitude = Literal["averse", "neutral", "seeking", "mixed"]
@@ -43,29 +45,29 @@ class DistortionFunction(ABC):
     @final
     def __call__(self, s: ArrayLike) -> FloatArray:
         """g(s), elementwise; s outside [0, 1] is refused."""
-        return self.at(unit(s))
+        return self.at(check_levels(s))
 
     @final
     def derivative(self, s: ArrayLike) -> FloatArray:
         """g'(s), elementwise, one-sided at the ends; s outside [0, 1] is refused."""
-        return self.slope_at(unit(s))
+        return self.slope_at(check_levels(s))
 
     @final
     def second_derivative(self, s: ArrayLike) -> FloatArray:
         """g''(s), elementwise, one-sided at the ends; s outside [0, 1] is refused."""
-        return self.bend_at(unit(s))
+        return self.bend_at(check_levels(s))
 
     @abstractmethod
     def at(self, s: FloatArray) -> FloatArray:
-        """G at levels that are known to lie in [0, 1]: what a family writes down and estimators call."""
+        """Give g at levels that are known to lie in [0, 1]: what a family writes down and estimators call."""
 
     @abstractmethod
     def slope_at(self, s: FloatArray) -> FloatArray:
-        """G' at levels that are known to lie in [0, 1]."""
+        """Give g' at levels that are known to lie in [0, 1]."""
 
     @abstractmethod
     def bend_at(self, s: FloatArray) -> FloatArray:
-        """G'' at levels that are known to lie in [0, 1]."""
+        """Give g'' at levels that are known to lie in [0, 1]."""
 
     @abstractmethod
     def dual(self) -> "DistortionFunction":
@@ -80,6 +82,12 @@ class DistortionFunction(ABC):
     @abstractmethod
     def curvature_bound(self) -> float:
         """M_g'' = sup |g''| on (0, 1), exact; inf where there is none or none is known."""
+
+    def __str__(self) -> str:
+        if not self.name:
+            return f"distortion of {self!r}"
+        numbers = [value for field, value in vars(self).items() if field != "attitude"]
+        return write_name(self.name, *numbers, attitude=self.attitude)
 
 
 @dataclass(frozen=True)
@@ -103,7 +111,7 @@ class TableRow(DistortionFunction):
 
     def __post_init__(self) -> None:
         check_attitude(self.attitude)
-        object.__setattr__(self, "lam", number("lambda", self.lam))
+        object.__setattr__(self, "lam", check_number("lambda", self.lam))
         above = self.lam >= self.lowest if self.lowest_allowed else self.lam > self.lowest
         if not (above and self.lam <= self.highest and np.isfinite(self.lam)):
             low = f"{'[' if self.lowest_allowed else '('}{self.lowest:g}"
@@ -143,7 +151,7 @@ class TableRow(DistortionFunction):
         """The second derivative of the row of the paper."""
 
 
-def unit(s: ArrayLike) -> FloatArray:
+def check_levels(s: ArrayLike) -> FloatArray:
     """Check that s lies in [0, 1] and give it as an array."""
     level = np.asarray(s, dtype=np.float64)
     if level.size and not (level.min() >= 0.0 and level.max() <= 1.0):
@@ -157,8 +165,10 @@ def check_attitude(attitude: str) -> None:
         raise UnknownNameError("attitude", attitude, ["averse", "seeking"])
 
 
-def number(name: str, value: object) -> float:
-    """Check that a value is a real number and give it as a float."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise InputError(name, "be a number", value)
-    return float(value)
+def write_name(name: str, *numbers: float, attitude: Attitude) -> str:
+    """Write what `riskgrad.risk.parse` reads: a name, the shortest digits of its numbers, and "seeking" if it is."""
+    words = [name, *(repr(value).removesuffix(".0") for value in numbers)]
+    return ":".join([*words, "seeking"] if attitude == "seeking" else words)
+
+
+DISTORTIONS = PartList("distortion", DistortionFunction, "riskgrad.distortion")

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from riskgrad.distortion.base import Attitude, DistortionFunction, number
+from riskgrad.checks import check_number
+from riskgrad.distortion.base import Attitude, DistortionFunction
 from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.types import FloatArray
 
@@ -55,7 +56,7 @@ class Custom(DistortionFunction):
         object.__setattr__(self, "first", derivative)
         object.__setattr__(self, "second", second_derivative)
         object.__setattr__(self, "attitude", attitude)
-        bounds = number("slope_bound", slope_bound), number("curvature_bound", curvature_bound)
+        bounds = check_number("slope_bound", slope_bound), check_number("curvature_bound", curvature_bound)
         object.__setattr__(self, "bounds", bounds)
         grid = np.linspace(0.0, 1.0, GRID + 1)
         values = self(grid)
@@ -80,8 +81,8 @@ class Custom(DistortionFunction):
         if self.first is not None:
             return np.asarray(self.first(s), dtype=np.float64)
         middle = np.clip(s, STEP, 1.0 - STEP)
-        centerd = (self.at(middle + STEP) - self.at(middle - STEP)) / (2.0 * STEP)
-        return centerd + (s - middle) * self._bend(middle)
+        central = (self.at(middle + STEP) - self.at(middle - STEP)) / (2.0 * STEP)
+        return central + (s - middle) * self._bend(middle)
 
     def bend_at(self, s: FloatArray) -> FloatArray:
         """g''(s), as given or by differences."""

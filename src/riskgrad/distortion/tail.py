@@ -10,7 +10,8 @@ from typing import Self
 
 import numpy as np
 
-from riskgrad.distortion.base import Attitude, DistortionFunction, check_attitude, number
+from riskgrad.checks import check_number
+from riskgrad.distortion.base import Attitude, DistortionFunction, check_attitude
 from riskgrad.errors import InputError
 from riskgrad.types import FloatArray
 
@@ -101,7 +102,7 @@ class SmoothLowerTail(TailFunction):
     def __init__(self, alpha: float, width: float | None = None, attitude: Attitude = "averse") -> None:
         check_attitude(attitude)
         mass = check_alpha(alpha)
-        half = mass / 2.0 if width is None else number("width", width)
+        half = mass / 2.0 if width is None else check_number("width", width)
         if not 0.0 < half <= mass:
             raise InputError("width", f"be in (0, alpha] = (0, {mass:g}]", width)
         object.__setattr__(self, "alpha", mass)
@@ -135,7 +136,7 @@ class SmoothLowerTail(TailFunction):
 
 def check_alpha(alpha: float) -> float:
     """Refuse an alpha that is not the mass of a tail, with the likely reason."""
-    mass = number("alpha", alpha)
+    mass = check_number("alpha", alpha)
     if not 0.0 < mass <= 0.5:
         hint = f"; did you mean {1.0 - mass:g}?" if 0.5 < mass < 1.0 else ""
         raise InputError("alpha", "be in (0, 0.5]", alpha, f"it is the mass of the bad tail (0.05: the worst 5%){hint}")

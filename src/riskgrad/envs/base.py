@@ -45,6 +45,7 @@ class CompiledEnv:
         n_actions: A.
         horizon: steps after which an episode is cut.
         reward_range: smallest and largest reward of a step, where known; every step must be in it.
+        one_hot: whether observations are a soft one-hot: not negative, and summing to 1.
         play: the loop over episodes, compiled and kept on disk; None compiles one in this process.
     """
 
@@ -57,6 +58,7 @@ class CompiledEnv:
     n_actions: int
     horizon: int
     reward_range: tuple[float, float] | None = None
+    one_hot: bool = False
     play: Callable[..., None] | None = None
 
     def __post_init__(self) -> None:

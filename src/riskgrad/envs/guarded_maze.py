@@ -49,6 +49,7 @@ class GuardedMaze(gymnasium.Env[FloatArray, np.int64]):
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise InputError("render_mode", "be 'rgb_array' or None", render_mode)
         self.render_mode = render_mode
+        self.metadata = {**type(self).metadata, "soft_one_hot": self._cells}
         high, shape = (1.0, (maze.SIZE**2,)) if self._cells else (maze.SIZE - 1.0, (2,))
         self.observation_space = gymnasium.spaces.Box(0.0, high, shape, dtype=np.float64)
         self.action_space = gymnasium.spaces.Discrete(maze.N_ACTIONS)

@@ -140,5 +140,6 @@ def compiled_maze(observation: str = "cells") -> CompiledEnv:
         n_features=SIZE * SIZE if cells else 2,
         n_actions=N_ACTIONS,
         horizon=LONGEST,
+        one_hot=cells,
         play=play if cells else play_on_positions,
     )

@@ -1,12 +1,13 @@
 """Evaluate a policy on fresh episodes: the value of each risk measure, with a certified and a bootstrap interval."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import gymnasium
 import numpy as np
+from numpy.typing import ArrayLike
 
-from riskgrad.errors import InputError
+from riskgrad.errors import InputError, checks_keywords
 from riskgrad.evaluation.bootstrap import bootstrap_intervals
 from riskgrad.evaluation.certified import certified_intervals
 from riskgrad.evaluation.table import Row, Table
@@ -15,6 +16,7 @@ from riskgrad.policy import Greedy, Policy
 from riskgrad.policy.base import checked_theta
 from riskgrad.random import Purpose, Stream
 from riskgrad.risk import RiskMeasure, parse
+from riskgrad.run import Run
 from riskgrad.sources.base import Source
 from riskgrad.sources.resolve import Environment, closing, resolve_source
 from riskgrad.types import FloatArray
@@ -22,8 +24,9 @@ from riskgrad.types import FloatArray
 Risks = str | RiskMeasure | Sequence[str | RiskMeasure]
 
 
+@checks_keywords("rg.evaluate")
 def evaluate(
-    run: object,
+    run: Run | tuple[Policy, ArrayLike],
     env: Environment,
     risk: Risks | None = None,
     episodes: int = 10_000,
@@ -54,13 +57,23 @@ def evaluate(
     Returns:
         the table, one row per measure in the order given.
     """
-    policy, theta = _acting(run)
-    source = resolve_source(env, **played_with(run, env, horizon, discount, env_options))
-    measures = _measures(risk, run)
+    if not isinstance(run, Run) and not (isinstance(run, tuple) and len(run) == 2 and isinstance(run[0], Policy)):
+        raise InputError("run", "be a run or a pair (policy, theta)", run)
+    options = play_options(run, env, horizon, discount, env_options)
+    if risk is None:
+        own = [run.risk, parse("mean")] if isinstance(run, Run) else [parse("mean")]
+        measures = list({str(measure): measure for measure in own}.values())
+    else:
+        measures = [parse(name) for name in ([risk] if isinstance(risk, str | RiskMeasure) else risk)]
+    if not measures:
+        raise InputError("risk", "name at least one measure", risk)
+    policy, theta = (run.policy, run.theta) if isinstance(run, Run) else run
+    at = checked_theta(theta, policy.dim)[np.newaxis]
+    source = resolve_source(env, **options)
     bounds = source.return_range if return_range is None else return_range
-    acts = Greedy(policy) if greedy else policy
     with closing(source, env):
-        values = source.returns(acts, theta[np.newaxis], episodes, Stream(seed, Purpose.EVALUATION)).values[0]
+        stream = Stream(seed, Purpose.EVALUATION)
+        values = source.returns(Greedy(policy) if greedy else policy, at, episodes, stream).values[0]
     return table_of_returns(values, measures, bounds, confidence, seed=seed)
 
 
@@ -86,22 +99,16 @@ def table_of_returns(
     found = list(measures)
     certified = certified_intervals(values, found, return_range, confidence)
     bootstrap = bootstrap_intervals(values, found, return_range, confidence, seed=seed)
+    estimates = [float(measure.estimate(values)) for measure in found]
     rows = tuple(
-        Row(
-            str(measure),
-            float(measure.estimate(values)),
-            exact.interval,
-            exact.reason,
-            resampled.interval,
-            resampled.flag,
-        )
-        for measure, exact, resampled in zip(found, certified, bootstrap, strict=True)
+        Row(str(measure), value, exact.interval, exact.reason, resampled.interval, resampled.flag)
+        for measure, value, exact, resampled in zip(found, estimates, certified, bootstrap, strict=True)
     )
     bounds = None if return_range is None else (float(return_range[0]), float(return_range[1]))
     return Table(rows, len(values), float(confidence), bounds, seed)
 
 
-def played_with(
+def play_options(
     run: object,
     env: Environment,
     horizon: int | None = None,
@@ -117,32 +124,8 @@ def played_with(
         discount: discount.
         env_options: options.
     """
-    settings: Mapping[str, Any] = getattr(run, "settings", {})
-    if isinstance(env, Source | FiniteMDP):
-        return {"horizon": horizon, "discount": discount, "env_options": env_options}
-    if env_options is None and not isinstance(env, gymnasium.Env):
-        env_options = getattr(run, "env_options", None)
-    return {
-        "horizon": settings.get("horizon") if horizon is None else horizon,
-        "discount": settings.get("discount") if discount is None else discount,
-        "env_options": env_options,
-    }
-
-
-def _acting(run: Any) -> tuple[Policy, FloatArray]:
-    """What acts: a policy and its parameters [d]."""
-    held: Sequence[Any] = (getattr(run, "policy", None), getattr(run, "theta", ()))
-    pair: Sequence[Any] = cast("Sequence[Any]", run) if isinstance(run, tuple) else held
-    if len(pair) != 2 or not isinstance(pair[0], Policy):
-        raise InputError("run", "be a run or a pair (policy, theta)", cast("object", run))
-    return pair[0], checked_theta(pair[1], pair[0].dim)
-
-
-def _measures(risk: Risks | None, run: Any) -> list[RiskMeasure]:
-    if risk is None:
-        own: list[RiskMeasure] = [run.risk] if hasattr(run, "risk") else []
-        return list({str(measure): measure for measure in [*own, parse("mean")]}.values())
-    given = [risk] if isinstance(risk, str | RiskMeasure) else list(risk)
-    if not given:
-        raise InputError("risk", "name at least one measure", risk)
-    return [parse(name) for name in given]
+    if isinstance(run, Run) and not isinstance(env, Source | FiniteMDP):
+        horizon = run.settings.horizon if horizon is None else horizon
+        discount = run.settings.discount if discount is None else discount
+        env_options = run.env_options if env_options is None and not isinstance(env, gymnasium.Env) else env_options
+    return {"horizon": horizon, "discount": discount, "env_options": env_options}

@@ -9,9 +9,8 @@ A resample is a row of counts over the K distinct returns, so that a measure see
 
 An interval is flagged when what it rests on is thin (fewer than ENOUGH = 20 episodes) in one of these ways:
 
-- *the tail*: the measure looks at few episodes. For a distortion measure with weights w_i = g(S_i) - g(S_{i+1}) on
-  the sorted returns that number is 1 / sum w_i^2: alpha m for CVaR(alpha), m for the mean.
-- *the variance*: few episodes decide the estimate. With I_i the centerd influence of episode i that number is
+- *the tail*: the measure looks at few episodes (`RiskMeasure.episodes_counted`): alpha m for CVaR(alpha).
+- *the variance*: few episodes decide the estimate. With I_i the centered influence of episode i that number is
   (sum I_i^2)^2 / sum I_i^4, never less than the count of the return with the largest influence; and where one return
   makes up half of sum I_i^2, as rare ruin does, it is at most the count of that return.
 - *what was not seen*: with a known range, a mass of 3 / m at its worst or best end, which m episodes miss in 5% of
@@ -22,9 +21,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from riskgrad.errors import InputError
 from riskgrad.random import Purpose, Stream
-from riskgrad.risk import Blend, Distortion, DistortionMeasure, Mean, MeanVariance, RiskMeasure
+from riskgrad.risk import RiskMeasure
 from riskgrad.types import DiscreteLaw, FloatArray, IntArray
 
 RESAMPLES = 1000
@@ -74,54 +72,32 @@ def bootstrap_intervals(
         size = min(rows, resamples - start)
         drawn = stream.generator(part).multinomial(len(values), counts / len(values), size=size)
         for row, measure in enumerate(measures):
-            results[row, start : start + size] = on_resamples(measure, atoms, drawn)
+            results[row, start : start + size] = measure.estimate_counts(atoms, drawn)
     levels = [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0]
     ends = np.quantile(results, levels, axis=1, method="weibull")  # a share of levels[0] is expected beyond each end
     law = DiscreteLaw(atoms, counts / len(values))
     found: list[Bootstrap] = []
     for measure, low, high in zip(measures, ends[0].tolist(), ends[1].tolist(), strict=True):
-        flag = _thin(measure, atoms, counts) or _unseen(measure, law, len(values), (low, high), return_range)
+        flag = _flag_few(measure, atoms, counts) or _flag_unseen(measure, law, len(values), (low, high), return_range)
         found.append(Bootstrap((low, high), flag))
     return found
 
 
-def on_resamples(measure: RiskMeasure, atoms: FloatArray, drawn: IntArray) -> FloatArray:
-    """The estimate without importance weights on each resample, from its counts [rows, K]."""
-    if isinstance(measure, Mean):
-        return Mean().estimate(atoms, drawn)
-    if isinstance(measure, DistortionMeasure):
-        return Distortion(measure.function).estimate(atoms, drawn)
-    if isinstance(measure, Blend):
-        mean = Mean().estimate(atoms, drawn)
-        return (1.0 - measure.weight) * mean + measure.weight * on_resamples(measure.measure, atoms, drawn)
-    if isinstance(measure, MeanVariance):
-        size = int(drawn[0].sum())
-        mean = Mean().estimate(atoms, drawn)
-        squares = np.sum(drawn * (atoms - mean[:, np.newaxis]) ** 2, axis=1)
-        return mean - measure.price * squares / max(size - 1, 1)
-    # counts are no importance weights for a measure that is not known: it gets each resample written out
-    return np.array([float(measure.estimate(np.repeat(atoms, row))) for row in drawn])
-
-
-def _thin(measure: RiskMeasure, atoms: FloatArray, counts: IntArray) -> str | None:
-    """The flag for too few episodes in the tail, or behind the variance."""
+def _flag_few(measure: RiskMeasure, atoms: FloatArray, counts: IntArray) -> str | None:
+    """Give the flag for too few episodes in the tail, or behind the variance."""
     size = int(counts.sum())
-    tail = float(size)
-    if isinstance(measure, DistortionMeasure):
-        weights = np.diff(measure.function(np.linspace(0.0, 1.0, size + 1)))
-        tail = 1.0 / float(np.sum(weights * weights))
+    tail = measure.episodes_counted(size)
     if tail < ENOUGH - 1e-6:
         return f"it looks at about {tail:.0f} of {size} episodes; want {ENOUGH}"
-    try:
-        influence = measure.influence(atoms, counts)
-    except InputError:
+    if not measure.has_influence:
         return "the measure has no influence function, so it is not known how many episodes decide it"
-    centerd = influence - np.sum(counts * influence) / size
-    parts = counts * centerd**2
+    influence = measure.influence(atoms, counts)
+    centered = influence - np.sum(counts * influence) / size
+    parts = counts * centered**2
     second = float(np.sum(parts))
     if second <= (1e-12 * float(np.max(np.abs(atoms), initial=0.0))) ** 2:
         return None  # the estimate does not move with the sample: one return fills all that the measure looks at
-    deciding = second**2 / float(np.sum(parts * centerd**2))
+    deciding = second**2 / float(np.sum(parts * centered**2))
     heaviest = int(np.argmax(parts))
     if parts[heaviest] >= second / 2.0:
         deciding = min(deciding, float(counts[heaviest]))
@@ -130,14 +106,14 @@ def _thin(measure: RiskMeasure, atoms: FloatArray, counts: IntArray) -> str | No
     return None
 
 
-def _unseen(
+def _flag_unseen(
     measure: RiskMeasure,
     law: DiscreteLaw,
     size: int,
     interval: tuple[float, float],
     return_range: tuple[float, float] | None,
 ) -> str | None:
-    """The flag for an outcome that may well have been missed and would move the value by more than the interval."""
+    """Give the flag for an outcome that may have been missed and would move the value by more than the interval."""
     if return_range is None:
         return None
     share = min(1.0, MISSED / size)

@@ -86,9 +86,9 @@ def _coefficients(risk: RiskMeasure, values: FloatArray, weights: FloatArray) ->
     """Give what each episode's score is multiplied by [G, m], each row taken on its own."""
     masses = weights / np.sum(weights, axis=-1, keepdims=True)
     influence = risk.influence(values, weights)
-    centerd = masses * (influence - np.sum(masses * influence, axis=-1, keepdims=True))
+    centered = masses * (influence - np.sum(masses * influence, axis=-1, keepdims=True))
     # ess / (ess - 1), no more than 2
-    return centerd / (1.0 - np.minimum(np.sum(masses * masses, axis=-1, keepdims=True), 0.5))
+    return centered / (1.0 - np.minimum(np.sum(masses * masses, axis=-1, keepdims=True), 0.5))
 
 
 def _scored(policy: Policy, theta: FloatArray, batch: Episodes, coefficients: FloatArray, first: int) -> FloatArray:

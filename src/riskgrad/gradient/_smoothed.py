@@ -43,8 +43,33 @@ def smoothed(objective: Objective, theta: ArrayLike, directions: ArrayLike, smoo
         the estimate with its standard error over directions; NaN where that cannot be told (see the module).
     """
     center, units, mu = _checked(theta, directions, smoothing)
+    return smoothed_difference(objective(around(center, units, mu)), units, mu)
+
+
+def around(theta: FloatArray, directions: FloatArray, smoothing: float) -> FloatArray:
+    """Give the perturbed parameters theta +- smoothing * directions [2n, d]; rows i and n + i are + and -.
+
+    Args:
+        theta: the center [d].
+        directions: unit vectors [n, d].
+        smoothing: mu.
+    """
+    return np.concatenate([theta + smoothing * directions, theta - smoothing * directions])
+
+
+def smoothed_difference(values: ArrayLike, directions: FloatArray, smoothing: float) -> Gradient:
+    """Estimate the gradient from the values of a function at the parameters that `around` gives.
+
+    Args:
+        values: one for each perturbed parameter vector [2n].
+        directions: unit vectors [n, d].
+        smoothing: mu.
+
+    Returns:
+        the estimate with its standard error over directions; NaN where that cannot be told (see the module).
+    """
+    units, mu, values = directions, smoothing, np.asarray(values, dtype=np.float64)
     n, d = units.shape
-    values = np.asarray(objective(np.concatenate([center + mu * units, center - mu * units])), dtype=np.float64)
     if values.shape != (2 * n,) or not np.all(np.isfinite(values)):
         raise InputError("objective", f"give {2 * n} finite values, one per row of thetas", values)
     slopes = (values[:n] - values[n:]) / (2.0 * mu)
@@ -79,13 +104,13 @@ def _checked(theta: ArrayLike, directions: ArrayLike, smoothing: float) -> tuple
     lengths = np.sqrt(np.sum(units * units, axis=1))
     if not np.all(np.abs(lengths - 1.0) <= UNIT_TOLERANCE):
         raise InputError("directions", "be unit vectors", f"a norm of {lengths[np.argmax(np.abs(lengths - 1.0))]}")
-    return center, units, checked_smoothing(smoothing)
+    return center, units, check_smoothing("smoothing", smoothing)
 
 
-def checked_smoothing(smoothing: float) -> float:
+def check_smoothing(name: str, smoothing: float) -> float:
     """Refuse a smoothing parameter outside (0, 1] (`eq:rho_mu`)."""
     if not 0.0 < smoothing <= 1.0:
-        raise InputError("smoothing", "be in (0, 1]", smoothing)
+        raise InputError(name, "be in (0, 1]", smoothing)
     return float(smoothing)
 
 

@@ -109,7 +109,7 @@ def _count_passed(chances: FloatArray, begin: int, end: int, u: float) -> int:
 
 
 @kernel
-def choose_actions(
+def draw_choices(
     thetas: FloatArray,
     rows: IntArray,
     inputs: FloatArray,

@@ -17,7 +17,7 @@ import gymnasium
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, RecordEpisodeStatistics, TimeLimit
 
 from riskgrad.errors import InputError
-from riskgrad.making import building, time_limit
+from riskgrad.making import explain_failure, time_limit
 from riskgrad.mdp.model import FiniteMDP
 
 TOY_TEXT = "gymnasium.envs.toy_text."  # whose tables tell all
@@ -43,7 +43,7 @@ def from_gymnasium(
         if kwargs:
             raise InputError("options", "come with an id, not with an environment", sorted(kwargs))
         return _read(env, horizon, discount)
-    with building(env):
+    with explain_failure(env):
         made = gymnasium.make(env, **kwargs)
     try:
         return _read(made, horizon, discount)

@@ -17,13 +17,11 @@ from typing import Any, Final
 
 from riskgrad._train import train
 from riskgrad.envs import maze
-from riskgrad.pages.floor_map import draw_walks
-from riskgrad.pages.page import page_of
-from riskgrad.pages.played import EPISODES, Played, play
-from riskgrad.pages.style import figure
-from riskgrad.pages.theme import inline
-from riskgrad.pages.walks import Walks, walks_of
-from riskgrad.pages.words import meaning, number, percent
+from riskgrad.pages.floor_map import Walks, draw_walks, walks_of
+from riskgrad.pages.page import render_page
+from riskgrad.pages.played import EPISODES, PlayedRun, play_runs
+from riskgrad.pages.prose import percent, write
+from riskgrad.pages.style import inline_svg, make_figure
 from riskgrad.risk import CVaR
 from riskgrad.run import Run
 
@@ -42,7 +40,7 @@ class Outcome:
         walks: some of its episodes, position by position.
     """
 
-    played: Played
+    played: PlayedRun
     walks: Walks
 
     @property
@@ -64,13 +62,13 @@ class Outcome:
 Watch = Callable[[str], AbstractContextManager[Callable[..., Any] | None]]
 
 
-def unwatched(name: str) -> AbstractContextManager[None]:
+def watch_nothing(name: str) -> AbstractContextManager[None]:
     """Watch nothing."""
     del name
     return nullcontext()
 
 
-def trained(seed: int, watch: Watch = unwatched, **options: Any) -> dict[str, Run]:
+def train_both(seed: int, watch: Watch = watch_nothing, **options: Any) -> dict[str, Run]:
     """Train the neutral and the averse policy, one after the other.
 
     Args:
@@ -81,7 +79,7 @@ def trained(seed: int, watch: Watch = unwatched, **options: Any) -> dict[str, Ru
     runs: dict[str, Run] = {}
     for name, risk in RISKS.items():
         with watch(name) as callback:
-            runs[name] = train(ENV, risk=risk, seed=seed, callback=callback, **options)
+            runs[name] = train(ENV, risk, seed=seed, callback=callback, **options)
         if not runs[name].finished:
             raise KeyboardInterrupt  # a training stops politely when asked to; the demonstration stops with it
     return runs
@@ -90,22 +88,22 @@ def trained(seed: int, watch: Watch = unwatched, **options: Any) -> dict[str, Ru
 def outcomes_of(runs: Mapping[str, Run], seed: int, episodes: int = EPISODES) -> dict[str, Outcome]:
     """Play both policies on the same fresh episodes, and let them walk."""
     found: dict[str, Outcome] = {}
-    for one in play(runs, episodes=episodes, seed=seed):
+    for one in play_runs(runs, episodes=episodes, seed=seed):
         walks = walks_of(one, seed=seed)
         if walks is not None:
             found[one.name] = Outcome(one, walks)
     return found
 
 
-def report(outcomes: Mapping[str, Outcome], path: Path, seed: int) -> Path:
+def write_page(outcomes: Mapping[str, Outcome], path: Path, seed: int) -> Path:
     """Write the page about both policies."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    page = page_of([outcome.played for outcome in outcomes.values()], title=TITLE, seed=seed)
+    page = render_page([outcome.played for outcome in outcomes.values()], title=TITLE, seed=seed)
     path.write_text(page, encoding="utf-8")
     return path
 
 
-def learned(outcomes: Mapping[str, Outcome]) -> list[str]:
+def lesson(outcomes: Mapping[str, Outcome]) -> list[str]:
     """Say in plain words what was learned, a sentence a line."""
     neutral, averse = outcomes["neutral"], outcomes["averse"]
     mean, worst = averse.mean - neutral.mean, averse.worst - neutral.worst
@@ -121,21 +119,21 @@ def learned(outcomes: Mapping[str, Outcome]) -> list[str]:
     ]
 
 
-def draw(outcomes: Mapping[str, Outcome], path: Path) -> Path:
+def draw_both(outcomes: Mapping[str, Outcome], path: Path) -> Path:
     """Draw the walks of both policies side by side, as an SVG file that follows the reader's light or dark scheme."""
-    page, axes = figure(9.6, 5.5, columns=len(outcomes))
+    page, axes = make_figure(9.6, 5.5, columns=len(outcomes))
     page.set_layout_engine("constrained", w_pad=0.14, h_pad=0.14, wspace=0.02)
     for index, (axis, outcome) in enumerate(zip(axes, outcomes.values(), strict=True)):
         draw_walks(axis, outcome.walks, index)
-        axis.set_title(f"trained on {meaning(outcome.played.risk)}", fontsize=11, fontweight="bold", loc="left", pad=8)
+        axis.set_title(f"trained on {outcome.played.risk.meaning}", fontsize=11, fontweight="bold", loc="left", pad=8)
         facts = [f"mean {_tenths(outcome.mean)}", f"worst 5%: {_tenths(outcome.worst)}"]
         words = " \N{MIDDLE DOT} ".join([*facts, f"{percent(outcome.guarded)} pass the guard"])
         axis.set_xlabel(words, fontsize=11.5, loc="left", labelpad=7)
-    path.write_text(_alone(inline(page, "maze")), encoding="utf-8")
+    path.write_text(_standalone_svg(inline_svg(page, "maze")), encoding="utf-8")
     return path
 
 
-def _alone(svg: str) -> str:
+def _standalone_svg(svg: str) -> str:
     """Make a file of a page's figure: with the page's colors and a ground to stand on."""
     style = files("riskgrad.pages").joinpath("templates/report.css").read_text(encoding="utf-8")
     colors = style[: style.index("* {")]
@@ -154,4 +152,4 @@ def _way(outcome: Outcome) -> str:
 
 
 def _tenths(value: float) -> str:
-    return number(round(value, 1))
+    return write(round(value, 1))

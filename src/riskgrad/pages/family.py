@@ -1,145 +1,175 @@
-"""Several trainings that do not wait for each other, shared by processes, with news of each while they run.
+"""The efficient frontier: a family of policies from neutral to averse, and what each pays in mean for less risk.
 
-Processes are spawned (see `riskgrad.backend`). News come back through a queue; the same channel tells the processes to
-stop when this one is interrupted. Numbers do not depend on who trains what: a training is a function of its arguments.
+The first policy is trained on the mean, the others on one measure at the levels given, from mild to averse. Risk
+measures of a policy have local optima: one that has settled on a way no longer tries the others. So each level is
+trained from three starts, and the best on held-out episodes, the same for all three, is kept:
+
+    path      afresh, from a milder measure to the named one along the run, the default of `rg.train`
+    direct    afresh, on the measure itself from the beginning
+    warm      from the better of the two of the level before; from the neutral policy for the mildest level
+
+On the shipped models none of the three is best throughout. All policies are then played on the same fresh episodes.
+
+A warm start waits for the fresh ones of one level only, so that the family is trained in two rounds of runs that do not
+wait for each other: first all that begin afresh, then all that begin warm. In each round processes share the runs; a
+run depends on its seed and its start alone, so that any number of processes gives the same family.
 """
 
-import contextlib
-import pickle
-import queue
-import threading
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from multiprocessing import get_context
-from types import TracebackType
-from typing import Any, Self
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
-from riskgrad._train import train
-from riskgrad.algorithms.problem import whole
-from riskgrad.backend import Processes
 from riskgrad.errors import InputError
-from riskgrad.kernels.compile import cores
+from riskgrad.evaluation import Row, table_of_returns
+from riskgrad.pages.crew import Crew, Progress, Training
+from riskgrad.pages.played import EPISODES, play_runs
+from riskgrad.risk import Mean, RiskMeasure, parse
 from riskgrad.run import Run
-from riskgrad.run.record import Line
-from riskgrad.types import FloatArray
+from riskgrad.sources.resolve import Environment, resolve_source
 
-Progress = Callable[[str, Line | None], None]
-
-SECONDS = 0.1  # between two news of a training, at least
+STARTS = ("path", "direct", "warm")  # of equal value the first
 
 
 @dataclass(frozen=True)
-class Training:
-    """One call of `rg.train`.
+class FrontierPoint:
+    """One policy of the family.
 
     Attributes:
-        label: what it is called in news.
-        env: what to train on.
-        risk: what to maximize.
-        options: more for `rg.train`.
+        risk: what it was trained on.
+        start: which of the starts was best: "warm", "path" or "direct".
+        episodes_used: to train it, all starts together.
+        mean: the mean on fresh episodes.
+        own: the measure it was trained on.
+        against: the measure that is laid against the mean.
+        efficient: no other policy has both a larger mean and a larger value of that measure.
     """
 
-    label: str
-    env: Any
     risk: str
-    options: Mapping[str, Any]
+    start: str
+    episodes_used: int
+    mean: Row
+    own: Row
+    against: Row
+    efficient: bool
 
 
-class Crew:
-    """Trains several at once; a context manager, whose processes stay for the next round until its end.
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    """The family.
+
+    Attributes:
+        against: the measure that is laid against the mean.
+        points: from neutral to averse.
+        runs: the trainings, by their measure.
+        episodes: fresh episodes that each policy played.
+        confidence: of every interval.
+        seed: of training and of the fresh episodes.
+    """
+
+    against: str
+    points: tuple[FrontierPoint, ...]
+    runs: Mapping[str, Run]
+    episodes: int
+    confidence: float
+    seed: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything but the runs as plain lists, numbers and strings, ready for JSON."""
+        kept = ("against", "episodes", "confidence", "seed")
+        return {**{name: getattr(self, name) for name in kept}, "points": [asdict(point) for point in self.points]}
+
+    def save_runs(self, folder: str | Path) -> None:
+        """Keep every run as a file in a folder, named by its measure."""
+        place = Path(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        for risk, run in self.runs.items():
+            run.save(place / risk.replace(":", "-"))
+
+
+def frontier(
+    env: Environment,
+    risk: str = "cvar",
+    levels: Sequence[float] = (0.5, 0.2, 0.1, 0.05),
+    *,
+    against: str | RiskMeasure | None = None,
+    episodes: int = EPISODES,
+    confidence: float = 0.95,
+    seed: int = 0,
+    processes: int = 1,
+    progress: Progress | None = None,
+    **training: Any,
+) -> Frontier:
+    """Train a family of policies from neutral to averse and play them on the same episodes.
 
     Args:
-        processes: how many trainings at once, each in a process of its own; 1 trains here, one after the other.
-        progress: told (label, line) now and then, and (label, None) when a training ends.
+        env: what `rg.train` takes.
+        risk: the name of a measure with one number, such as "cvar" or "mean-variance".
+        levels: its numbers, from mild to averse.
+        against: the measure to lay against the mean; None for the last level.
+        episodes: fresh episodes for each policy.
+        confidence: of every interval, in (0, 1).
+        seed: of training and of the fresh episodes.
+        processes: how many trainings go on at once, each in a process of its own; 1 trains here, one after the other.
+            More need an `env` that can be made there, such as an id.
+        progress: told (label, line) of the training that the label names, now and then; and (label, None) at its end.
+        training: more for `rg.train`, such as iterations=100.
     """
-
-    def __init__(self, processes: int = 1, progress: Progress | None = None) -> None:
-        self._processes, self._progress = whole("processes", processes), progress
-        self._open = contextlib.ExitStack()
-        self._ways: tuple[Processes, Any, Any] | None = None
-
-    def train(self, trainings: Sequence[Training]) -> list[Run]:
-        """Train all and give the runs in their order."""
-        if self._processes == 1:
-            return [_here(one, self._progress) for one in trainings]
-        _refuse_unportable(trainings)
-        backend, news, stop = self._ways or self._started()
-        threads = max(1, cores() // self._processes)
-        try:
-            return backend.map(_there, [(one, news, stop, threads) for one in trainings])
-        except BaseException:
-            stop.set()
-            raise
-
-    def _started(self) -> tuple[Processes, Any, Any]:
-        manager = self._open.enter_context(get_context("spawn").Manager())
-        news, stop = manager.Queue(), manager.Event()
-        told = threading.Thread(target=_pass_on, args=(news, self._progress), daemon=True)
-        told.start()
-        # ended in the order opposite to this: the processes, the news that they sent, the manager
-        self._open.callback(told.join)
-        self._open.callback(news.put, None)
-        self._ways = (self._open.enter_context(Processes(self._processes)), news, stop)
-        return self._ways
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._open.close()
+    measures = [parse(f"{risk}:{level:g}") for level in levels]
+    if not measures:
+        raise InputError("levels", "be at least one number", levels)
+    names = ["mean", *(str(measure) for measure in measures)]
+    reference = measures[-1] if against is None else parse(against)
+    if len(set(names)) < len(names):
+        raise InputError("levels", "be different", levels)
+    options: dict[str, Any] = {**training, "seed": seed}
+    with Crew(processes, progress) as crew:
+        runs, starts = _family(env, names, options, crew)
+    where: dict[str, Any] = {key: options.get(key) for key in ("horizon", "discount", "env_options")}
+    source = resolve_source(env, **where)
+    found: list[tuple[str, Row, Row, Row]] = []
+    for one in play_runs(runs, source, episodes, seed=seed):
+        asked = {str(measure): measure for measure in (Mean(), one.risk, reference)}
+        table = table_of_returns(one.values, list(asked.values()), source.return_range, confidence, seed=seed)
+        found.append((one.name, table["mean"], table[one.name], table[str(reference)]))
+    points = tuple(
+        FrontierPoint(name, *starts[name], mean, own, other, _efficient(found, mean.value, other.value))
+        for name, mean, own, other in found
+    )
+    return Frontier(str(reference), points, runs, episodes, confidence, seed)
 
 
-def _refuse_unportable(trainings: Sequence[Training]) -> None:
-    for one in trainings:
-        try:
-            pickle.dumps(one)
-        except (pickle.PicklingError, AttributeError, TypeError) as error:
-            advice = "pass an id, or a class or function of a module; or train with processes=1"
-            raise InputError("env", "be found by its name in each process", one.env, advice) from error
+def _family(
+    env: Environment, names: Sequence[str], options: Mapping[str, Any], crew: Crew
+) -> tuple[dict[str, Run], dict[str, tuple[str, int]]]:
+    """Train every level from every start; give the best run of each, its start, and the episodes of all its starts."""
+    direct: dict[str, Any] = {"risk_path": None}
+    found: dict[str, Run] = {}
+
+    def train(trainings: Sequence[Training]) -> None:
+        found.update(zip((one.label for one in trainings), crew.train(trainings), strict=True))
+
+    def best(name: str) -> str:
+        labels = [f"{name} {start}" for start in STARTS]
+        return max((label for label in labels if label in found), key=lambda label: _value(found[label]))
+
+    fresh = [Training(f"{name} path", env, name, options) for name in names]
+    train([*fresh, *(Training(f"{name} direct", env, name, {**options, **direct}) for name in names[1:])])
+    starts = {name: found[best(before)].theta for before, name in itertools.pairwise(names)}
+    train([Training(f"{name} warm", env, name, {**options, **direct, "theta": at}) for name, at in starts.items()])
+    chosen = {name: best(name) for name in names}
+    used = {name: sum(run.episodes_used for label, run in found.items() if label.split()[0] == name) for name in names}
+    runs = {name: found[label] for name, label in chosen.items()}
+    return runs, {name: (label.split()[1], used[name]) for name, label in chosen.items()}
 
 
-def _here(one: Training, progress: Progress | None) -> Run:
-    def callback(line: Line, theta: FloatArray) -> None:
-        del theta
-        if progress is not None:
-            progress(one.label, line)
-
-    run = _finished(train(one.env, one.risk, callback=callback, **one.options))
-    if progress is not None:
-        progress(one.label, None)
-    return run
+def _value(run: Run) -> float:
+    return float("-inf") if run.held_out_risk is None else run.held_out_risk
 
 
-def _there(task: tuple[Training, Any, Any, int]) -> Run:
-    """Train in a process of its own; an iteration's news are sent only if the last ones are a while ago."""
-    one, news, stop, threads = task
-    last = [0.0]
-
-    def callback(line: Line, theta: FloatArray) -> bool | None:
-        del theta
-        now = time.monotonic()
-        if now - last[0] < SECONDS:
-            return None
-        last[0] = now
-        news.put((one.label, line))
-        return stop.is_set()
-
-    options: dict[str, Any] = {"threads": threads, **one.options}
-    run = _finished(train(one.env, one.risk, callback=callback, **options))
-    news.put((one.label, None))
-    return run
-
-
-def _finished(run: Run) -> Run:
-    if not run.finished:
-        raise KeyboardInterrupt  # a training stops politely when asked to; the family stops with it
-    return run
-
-
-def _pass_on(news: "queue.Queue[tuple[str, Line | None] | None]", progress: Progress | None) -> None:
-    while (told := news.get()) is not None:
-        if progress is not None:
-            progress(*told)
+def _efficient(found: Sequence[tuple[str, Row, Row, Row]], mean: float, risk: float) -> bool:
+    return not any(
+        other.value >= mean and against.value >= risk and (other.value > mean or against.value > risk)
+        for _, other, _, against in found
+    )

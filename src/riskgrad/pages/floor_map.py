@@ -1,26 +1,36 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # matplotlib is only partly typed
-"""A policy's walks drawn on a floor plan: walls, goal, what hurts, where it starts, and the ways that it takes.
+"""A policy's walks on a floor plan: walls, goal, what hurts, where it starts, and the ways that it takes.
 
-The lines are some of the walks, thin enough for many of them to be seen; the arrows and the shares are of all of them.
+The episodes are played on the Gymnasium environment itself, whatever the run was trained on, since it is the
+environment that knows where it is. The lines are some of the walks, thin enough for many of them to be seen; the arrows
+and the shares are of all of them.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
+import gymnasium
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.patches import Rectangle
+from numpy.typing import NDArray
 
-from riskgrad.envs.floor_plan import FloorPlan
-from riskgrad.pages.played import Played
-from riskgrad.pages.run_figures import Drawn, Mark
-from riskgrad.pages.shared_figures import letter
-from riskgrad.pages.theme import GRID, INK, MUTED, PAPER, canvas, color
-from riskgrad.pages.walks import Walks, walks_of
-from riskgrad.pages.words import number, percent
-from riskgrad.types import FloatArray
+from riskgrad.envs.floor_plan import Cell, FloorPlan
+from riskgrad.errors import InputError
+from riskgrad.pages.played import PlayedRun
+from riskgrad.pages.prose import percent, run_letter, write
+from riskgrad.pages.run_figures import Drawing, Mark
+from riskgrad.pages.style import GRID, INK, MUTED, PAPER, canvas, run_color
+from riskgrad.random import Purpose, Stream
+from riskgrad.sources.compiled import CompiledSource
+from riskgrad.sources.gymnasium.recipe import Env, EnvRecipe
+from riskgrad.sources.gymnasium.source import GymnasiumSource
+from riskgrad.types import FloatArray, IntArray
 
+WALKS: Final = 400
 LINES: Final = 60
 LONGEST: Final = 60  # steps of a walk that are drawn
 SEEN: Final = 0.01  # share of the walks from which on a cell has an arrow
@@ -30,7 +40,134 @@ STRIPES: Final = 8  # of half a cell that hurts
 RIM: Final = 0.3  # what is seen of the walls around the floor
 
 
-def floor_map(one: Played, index: int, seed: int = 0) -> Drawn | None:
+@dataclass(frozen=True, eq=False)
+class Walks:
+    """Walks of one policy on a floor plan.
+
+    Attributes:
+        plan: the floor plan.
+        paths: the positions of each walk, its start and its end included [steps + 1, 2].
+        actions: what was done at each position but the last [steps].
+    """
+
+    plan: FloorPlan
+    paths: tuple[FloatArray, ...]
+    actions: tuple[tuple[Any, ...], ...]
+
+    @property
+    def arrived(self) -> float:
+        """The share of walks that end in a goal."""
+        ends = _cells_of(np.array([path[-1] for path in self.paths]))
+        return float(np.mean([(int(column), int(row)) in self.plan.goals for column, row in ends]))
+
+    @property
+    def steps(self) -> float:
+        """The mean number of steps."""
+        return float(np.mean([len(path) - 1 for path in self.paths]))
+
+    def through(self, cell: Cell) -> float:
+        """Give the share of walks that come through a cell, with the end or the midpoint of a step."""
+        return float(np.mean([_touches(path, cell) for path in self.paths]))
+
+    @property
+    def visited(self) -> FloatArray:
+        """The share of walks that make a step from a cell, for each cell [columns, rows]."""
+        seen = np.zeros((self.plan.columns, self.plan.rows))
+        for path in self.paths:
+            cells = np.unique(self._inside(path[:-1])[0], axis=0)
+            seen[cells[:, 0], cells[:, 1]] += 1.0
+        return seen / len(self.paths)
+
+    @property
+    def headings(self) -> FloatArray | None:
+        """The mean direction of the actions in each cell, (0, 0) where none was taken [columns, rows, 2]."""
+        if self.plan.moves is None:
+            return None
+        sums, counts = np.zeros((self.plan.columns, self.plan.rows, 2)), np.zeros((self.plan.columns, self.plan.rows))
+        cells, inside = self._inside(np.concatenate([path[:-1] for path in self.paths]))
+        done = np.concatenate([np.asarray(actions, dtype=np.int64) for actions in self.actions])[inside]
+        np.add.at(sums, (cells[:, 0], cells[:, 1]), np.asarray(self.plan.moves)[done])
+        np.add.at(counts, (cells[:, 0], cells[:, 1]), 1.0)
+        return sums / np.maximum(counts, 1.0)[:, :, np.newaxis]
+
+    def _inside(self, positions: FloatArray) -> tuple[IntArray, NDArray[np.bool_]]:
+        """Give the cells of those positions that are on the plan [n, 2], and which these are."""
+        cells = _cells_of(positions)
+        inside = np.all((cells >= 0) & (cells < (self.plan.columns, self.plan.rows)), axis=1)
+        return cells[inside], inside
+
+
+def walks_of(one: PlayedRun, walks: int = WALKS, seed: int = 0) -> Walks | None:
+    """Let a run's policy walk; None where the environment has no floor plan.
+
+    Args:
+        one: the run, played.
+        walks: how many episodes.
+        seed: of the episodes.
+    """
+    make = _environment_of(one)
+    plan = None if make is None else getattr(make().unwrapped, "floor_plan", None)
+    if make is None or not isinstance(plan, FloorPlan):
+        return None
+    paths, actions = list[list[tuple[float, float]]](), list[list[Any]]()
+    logs: dict[int, _WalkLog] = {}
+
+    def logged() -> Env:
+        env = make()
+        return logs.setdefault(id(env), _WalkLog(env, paths, actions))  # a factory may hand out one environment again
+
+    source = GymnasiumSource(logged, one.run.settings.horizon)
+    source.returns(one.run.policy, one.run.theta[np.newaxis], walks, Stream(seed, Purpose.EXAMPLE))
+    return Walks(plan, tuple(np.array(path) for path in paths), tuple(tuple(done) for done in actions))
+
+
+class _WalkLog(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """Notes where the environment is after its reset and each of its steps, and what was done.
+
+    Several of them write into the same lists, an entry for each episode in the order in which episodes begin.
+    """
+
+    def __init__(self, env: Env, paths: list[list[tuple[float, float]]], actions: list[list[Any]]) -> None:
+        gymnasium.Wrapper.__init__(self, env)
+        self._paths, self._actions = paths, actions
+        self._inner: Any = env.unwrapped
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        answer = self.env.reset(seed=seed, options=options) if options else self.env.reset(seed=seed)
+        self._path, self._done = [self._inner.position], list[Any]()
+        self._paths.append(self._path)
+        self._actions.append(self._done)
+        return answer
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        answer: tuple[Any, Any, bool, bool, dict[str, Any]] = self.env.step(action)
+        self._path.append(self._inner.position)
+        self._done.append(action)
+        return answer
+
+
+def _environment_of(one: PlayedRun) -> Callable[[], Env] | None:
+    """Give what makes the Gymnasium environment of a run; None where there is none, as for a finite model."""
+    if isinstance(one.source, GymnasiumSource):
+        return one.source.make
+    name = one.source.env.id if isinstance(one.source, CompiledSource) else one.run.settings.env
+    try:
+        return EnvRecipe.of(str(name), one.run.env_options).make
+    except InputError:
+        return None
+
+
+def _cells_of(positions: FloatArray) -> IntArray:
+    """Give the cell of each position [n, 2]."""
+    return np.floor(positions + 0.5).astype(np.int64)
+
+
+def _touches(path: FloatArray, cell: Cell) -> bool:
+    points = np.concatenate([path, 0.5 * (path[1:] + path[:-1])])
+    return bool(np.any(np.all(_cells_of(points) == cell, axis=1)))
+
+
+def floor_map(one: PlayedRun, index: int, seed: int = 0) -> Drawing | None:
     """Draw a run's walks on the floor plan of its environment; None where that has none."""
     walks = walks_of(one, seed=seed)
     if walks is None:
@@ -38,24 +175,24 @@ def floor_map(one: Played, index: int, seed: int = 0) -> Drawn | None:
     left, bottom, right, top = _frame(walks.plan)
     page, axis = canvas(4.8 * (top - bottom) / (right - left))
     draw_walks(axis, walks, index)
-    size = number(len(walks.paths))
-    return Drawn(
+    size = write(len(walks.paths))
+    return Drawing(
         f"map-{index}",
-        f"{letter(index)} {one.name}",
+        f"{run_letter(index)} {one.name}",
         page,
         f"A floor plan of {walks.plan.columns} columns and {walks.plan.rows} rows with walks of the policy. "
-        f"Of {size} walks {told(walks)}.",
-        f"Of {size} walks {told(walks)}. Arrows: where it heads, longer where it is surer.",
+        f"Of {size} walks {describe_walks(walks)}.",
+        f"Of {size} walks {describe_walks(walks)}. Arrows: where it heads, longer where it is surer.",
         [Mark(f"{min(LINES, len(walks.paths))} of its walks", index, "line"), Mark("where it heads", -1, "line")],
     )
 
 
-def told(walks: Walks) -> str:
+def describe_walks(walks: Walks) -> str:
     """Say what the walks do, to follow "of 1,000 walks"."""
     words = [f"{percent(walks.through(cell))} pass the {name} cell" for cell, name in walks.plan.hazards.items()]
     if walks.plan.goals:
         words.append(f"{percent(walks.arrived)} reach the goal")
-    return ", ".join([*words, f"and they take {number(round(walks.steps, 1))} steps on average"])
+    return ", ".join([*words, f"and they take {write(round(walks.steps, 1))} steps on average"])
 
 
 def draw_walks(axis: Axes, walks: Walks, index: int) -> None:
@@ -68,9 +205,9 @@ def draw_walks(axis: Axes, walks: Walks, index: int) -> None:
     """
     _draw_floor(axis, walks.plan)
     lines = [path[: LONGEST + 1] for path in walks.paths[:LINES]]
-    axis.add_collection(LineCollection(lines, colors=color(index), linewidths=1.1, alpha=0.35, capstyle="round"))
+    axis.add_collection(LineCollection(lines, colors=run_color(index), linewidths=1.1, alpha=0.35, capstyle="round"))
     starts = np.array([path[0] for path in lines])
-    axis.plot(starts[:, 0], starts[:, 1], "o", markersize=2.6, color=color(index), markeredgewidth=0)
+    axis.plot(starts[:, 0], starts[:, 1], "o", markersize=2.6, color=run_color(index), markeredgewidth=0)
     _draw_headings(axis, walks)
     left, bottom, right, top = _frame(walks.plan)
     axis.set(xlim=(left, right), ylim=(bottom, top), aspect="equal", xticks=[], yticks=[])
@@ -79,7 +216,7 @@ def draw_walks(axis: Axes, walks: Walks, index: int) -> None:
 
 
 def _frame(plan: FloorPlan) -> tuple[float, float, float, float]:
-    """What is shown: all cells that can be entered, with a rim of what is around them."""
+    """Give what is shown: all cells that can be entered, with a rim of what is around them."""
     free = np.array([(i, j) for i in range(plan.columns) for j in range(plan.rows) if (i, j) not in plan.walls])
     (left, bottom), (right, top) = free.min(axis=0) - 0.5 - RIM, free.max(axis=0) + 0.5 + RIM
     return float(left), float(bottom), float(right), float(top)
@@ -108,7 +245,7 @@ def _draw_floor(axis: Axes, plan: FloorPlan) -> None:
 
 
 def _stripes(i: int, j: int) -> list[FloatArray]:
-    """Slanting lines through a cell: x + y is the same all along each of them, from side to side."""
+    """Give slanting lines through a cell: x + y is the same all along each of them, from side to side."""
     sums = np.arange(1, 2 * STRIPES) / STRIPES
     low, high = np.maximum(0.0, sums - 1.0), np.minimum(1.0, sums)
     corner = np.array([i - 0.5, j - 0.5])

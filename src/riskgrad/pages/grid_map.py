@@ -6,22 +6,22 @@ How often each cell is visited is exact, from the model. The ways are those of s
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from riskgrad.mdp import FiniteMDP
-from riskgrad.pages.played import Played
-from riskgrad.pages.run_figures import Drawn, Mark
-from riskgrad.pages.shared_figures import letter
-from riskgrad.pages.theme import GRID, INK, canvas, color
-from riskgrad.pages.words import number, percent
+from riskgrad.pages.played import PlayedRun
+from riskgrad.pages.prose import percent, run_letter, write
+from riskgrad.pages.run_figures import Drawing, Mark
+from riskgrad.pages.style import GRID, INK, canvas, run_color
 from riskgrad.random import Purpose, Stream
+from riskgrad.settings import Settings
 from riskgrad.types import FloatArray, IntArray
 
 UP, RIGHT, DOWN, LEFT = (-1, 0), (0, 1), (1, 0), (0, -1)
@@ -54,9 +54,9 @@ class Grid:
         return column + 0.5, row + 0.5
 
 
-def grid_of(settings: Mapping[str, Any], mdp: FiniteMDP) -> Grid | None:
+def grid_of(settings: Settings, mdp: FiniteMDP) -> Grid | None:
     """The map of a model by the name it was trained under; None if it is not known to be a grid."""
-    name, states = str(settings.get("env")).split("/")[-1], mdp.n_states
+    name, states = str(settings.env).split("/")[-1], mdp.n_states
     if name == "slippery-grid":
         return Grid(3, states // 3, (UP, RIGHT, DOWN))
     if name.startswith("CliffWalking") and states == 48:
@@ -67,11 +67,11 @@ def grid_of(settings: Mapping[str, Any], mdp: FiniteMDP) -> Grid | None:
     return None
 
 
-def policy_map(one: Played, index: int, seed: int = 0) -> Drawn | None:
+def policy_map(one: PlayedRun, index: int, seed: int = 0) -> Drawing | None:
     """Draw a run's policy on its map; None where there is no map."""
-    mdp = getattr(one.source, "mdp", None)
-    grid = grid_of(one.run.settings, mdp) if isinstance(mdp, FiniteMDP) else None
-    if not isinstance(mdp, FiniteMDP) or grid is None:
+    mdp = one.source.mdp
+    grid = None if mdp is None else grid_of(one.run.settings, mdp)
+    if mdp is None or grid is None:
         return None
     table = one.run.policy.probabilities(one.run.theta, np.arange(mdp.n_states))
     seen = visits(mdp, table)
@@ -80,7 +80,7 @@ def policy_map(one: Played, index: int, seed: int = 0) -> Drawn | None:
     _draw_cells(axis, grid, mdp, seen, index)
     for rank, (way, share) in enumerate(ways):
         points = np.array([grid.place(state) for state in way]) + 0.06 * (rank - 1)
-        axis.plot(points[:, 0], points[:, 1], color=color(index), linewidth=1.0 + 3.0 * share, alpha=0.9)
+        axis.plot(points[:, 0], points[:, 1], color=run_color(index), linewidth=1.0 + 3.0 * share, alpha=0.9)
     acting = [state for state in np.flatnonzero(seen > SEEN).tolist() if state not in ends_of(mdp)]
     _draw_arrows(axis, grid, table, acting)
     axis.set(xlim=(0, grid.columns), ylim=(grid.rows, 0), aspect="equal", xticks=[], yticks=[])
@@ -91,9 +91,9 @@ def policy_map(one: Played, index: int, seed: int = 0) -> Drawn | None:
     ends = ", ".join(
         f"{percent(float(seen[state]))} end in cell {state}" for state in ends_of(mdp) if seen[state] > SEEN
     )
-    return Drawn(
+    return Drawing(
         f"map-{index}",
-        f"{letter(index)} {one.name}",
+        f"{run_letter(index)} {one.name}",
         page,
         f"A map of {grid.rows} rows and {grid.columns} columns. {'; '.join(told)}. {ends}.",
         "The stronger a cell's color, the oftener it is visited. Arrows: what the policy does there, longer where it "
@@ -153,7 +153,9 @@ def _draw_cells(axis: Axes, grid: Grid, mdp: FiniteMDP, seen: FloatArray, index:
         strength = min(1.0, float(seen[state]))
         axis.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor="none", edgecolor=GRID, linewidth=1.0))
         if strength > SEEN:
-            shade = Rectangle((x - 0.47, y - 0.47), 0.94, 0.94, facecolor=color(index), alpha=0.05 + 0.35 * strength)
+            shade = Rectangle(
+                (x - 0.47, y - 0.47), 0.94, 0.94, facecolor=run_color(index), alpha=0.05 + 0.35 * strength
+            )
             axis.add_patch(shade)
         text = "S" if mdp.start[state] > 0.0 else ""
         if state in entered:
@@ -184,4 +186,4 @@ def _directions(grid: Grid, way: tuple[int, ...]) -> str:
             steps[-1] = (step, steps[-1][1] + 1)
         else:
             steps.append((step, 1))
-    return ", ".join(step if count == 1 else f"{step} {number(count)} times" for step, count in steps)
+    return ", ".join(step if count == 1 else f"{step} {write(count)} times" for step, count in steps)

@@ -14,7 +14,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from riskgrad.algorithms import PRACTICAL
+from riskgrad.settings import Options, default_of, facts_of
 from riskgrad.types import FloatArray
 
 LINES = 10  # plain lines of a piped run, about
@@ -33,7 +33,7 @@ class Live:
     def __init__(self, console: Console, iterations: int | None, label: str, max_episodes: int | None = None) -> None:
         self._console, self._label = console, label
         self._unit = "iteration" if max_episodes is None else "episodes"
-        self._total = max_episodes or iterations or PRACTICAL.iterations
+        self._total = max_episodes or iterations or default_of(facts_of(Options)["iterations"], "practical")
         self._shown = 0
         self._began = time.monotonic()
         self._bar: Progress | None = None

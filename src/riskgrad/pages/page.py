@@ -14,22 +14,21 @@ from jinja2 import Environment as Templates
 from jinja2 import PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from riskgrad.errors import checks_keywords
 from riskgrad.evaluation import Table, table_of_returns
 from riskgrad.evaluation.bootstrap import RESAMPLES
 from riskgrad.pages import shared_figures as shared
-from riskgrad.pages.compare import compare_played
+from riskgrad.pages.comparison import compare_played, tell_story
 from riskgrad.pages.floor_map import floor_map
 from riskgrad.pages.grid_map import policy_map
-from riskgrad.pages.learning import learning
-from riskgrad.pages.played import EPISODES, Played, measures_of, play
-from riskgrad.pages.repeat import Recipe, recipe
-from riskgrad.pages.run_figures import Drawn, Mark, common_span, distribution, weights
-from riskgrad.pages.story import told
-from riskgrad.pages.theme import RUNS, inline
-from riskgrad.pages.words import certainty, interval, meaning, number, percent
+from riskgrad.pages.played import EPISODES, PlayedRun, Runs, measures_of, name_runs, play_runs
+from riskgrad.pages.prose import certainty, percent, run_letter, write, write_interval
+from riskgrad.pages.repeat import Repetition, say_how_to_repeat
+from riskgrad.pages.run_figures import Drawing, Mark, common_span, distribution, learning_curve, weights
+from riskgrad.pages.style import RUNS, inline_svg
 from riskgrad.risk import CVaR, RiskMeasure, parse
 from riskgrad.run import Run
-from riskgrad.run.versions import versions
+from riskgrad.run.versions import current_versions
 from riskgrad.sources.resolve import Environment
 
 TABLE_RISKS = ("cvar:0.1",)
@@ -37,7 +36,7 @@ TABLE_RISKS = ("cvar:0.1",)
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure as the template shows it; see `Drawn`."""
+    """A figure as the template shows it; see `Drawing`."""
 
     key: str
     title: str
@@ -68,20 +67,21 @@ class Chapter:
 
     letter: str
     index: int
-    played: Played
+    played: PlayedRun
     about: str
     tiles: Sequence[tuple[str, str]]
     pictures: Sequence[Picture]
     rows: Sequence[tuple[Any, float | None]]
     settings: Sequence[tuple[str, str]]
-    recipe: Recipe | None
+    recipe: Repetition
     versions: str
     reweighted: bool
     guards: Sequence[str]
 
 
-def write_report(
-    runs: Mapping[str, Run],
+@checks_keywords("rg.report")
+def report(
+    runs: Runs,
     path: str | Path,
     env: Environment | None = None,
     *,
@@ -93,22 +93,26 @@ def write_report(
     """Write the report of one run or several.
 
     Args:
-        runs: by name, of one environment. A risk-neutral one among them is what the others are compared with.
+        runs: one run or several of one environment, by name or in a list; a path stands for the run that is kept
+            there. A risk-neutral one among them is what the others are compared with.
         path: the file to write.
         env: where to play; None takes what the runs were trained on.
         episodes: fresh episodes for each run.
         confidence: of every interval, in (0, 1).
         seed: of the fresh episodes and of resampling.
         title: of the page; by default the environment's name.
+
+    Returns:
+        the path of the page.
     """
-    played = play(runs, env, episodes, seed=seed)
+    played = play_runs(name_runs(runs), env, episodes, seed=seed)
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(page_of(played, title=title, confidence=confidence, seed=seed), encoding="utf-8")
+    target.write_text(render_page(played, title=title, confidence=confidence, seed=seed), encoding="utf-8")
     return target
 
 
-def page_of(played: Sequence[Played], *, title: str = "", confidence: float = 0.95, seed: int = 0) -> str:
+def render_page(played: Sequence[PlayedRun], *, title: str = "", confidence: float = 0.95, seed: int = 0) -> str:
     """Give the page of runs that have been played; a risk-neutral one comes first, to be compared with."""
     played = sorted(played, key=lambda one: one.risk.attitude != "neutral")
     measures = measures_of(played, TABLE_RISKS)
@@ -119,21 +123,21 @@ def page_of(played: Sequence[Played], *, title: str = "", confidence: float = 0.
         for index, (one, table) in enumerate(zip(played, tables, strict=True))
     ]
     settings = played[0].run.settings
-    env = str(settings.get("env") or settings.get("env_text") or "an environment")
-    return _template().render(
+    env = settings.env or settings.env_text or "an environment"
+    return _load_template().render(
         title=title or env,
         env=env,
         chapters=chapters,
-        summary=told(played, tables, comparison),
-        maps=_maps(played, seed),
-        shared=_shared(played, tables),
+        summary=tell_story(played, comparison),
+        maps=_draw_maps(played, seed),
+        shared=_draw_shared(played, tables),
         comparison=comparison,
-        letters={one.name: shared.letter(index) for index, one in enumerate(played)},
+        letters={one.name: run_letter(index) for index, one in enumerate(played)},
         places={one.name: index for index, one in enumerate(played)},
         episodes=len(played[0].values),
         confidence=confidence,
         seed=seed,
-        versions=_named(versions()),
+        versions=_versions_text(current_versions()),
         colors=len(RUNS),
         resamples=RESAMPLES,
         notes=_footnotes(tables),
@@ -141,50 +145,52 @@ def page_of(played: Sequence[Played], *, title: str = "", confidence: float = 0.
 
 
 def _chapter(
-    one: Played, index: int, played: Sequence[Played], table: Table, measures: Sequence[RiskMeasure]
+    one: PlayedRun, index: int, played: Sequence[PlayedRun], table: Table, measures: Sequence[RiskMeasure]
 ) -> Chapter:
     alpha = one.tail
     drawn = [
-        learning(one, index),
+        learning_curve(one, index),
         distribution(one, index, common_span(played)),
         weights(one, index),
     ]
     tail = float(CVaR(alpha).estimate(one.values))
     tiles = [
-        ("mean return", number(table["mean"].value)),
-        (f"mean of the worst {percent(alpha)}", number(tail)),
-        ("worst episode", number(float(one.values.min()))),
-        ("episodes to train", number(one.run.episodes_used)),
+        ("mean return", write(float(one.values.mean()))),
+        (f"mean of the worst {percent(alpha)}", write(tail)),
+        ("worst episode", write(float(one.values.min()))),
+        ("episodes to train", write(one.run.episodes_used)),
     ]
-    settings = [(name, _setting(value)) for name, value in one.run.settings.items() if value is not None]
+    listed = {**one.run.settings.as_dict(), **one.run.settings.own}
+    hidden = ("own", "given", "policy_facts")
+    settings = [(n, _setting_text(value)) for n, value in listed.items() if value is not None and n not in hidden]
     return Chapter(
-        shared.letter(index),
+        run_letter(index),
         index % len(RUNS),
         one,
-        meaning(one.risk),
+        one.risk.meaning,
         tiles,
         [_picture(figure) for figure in drawn if figure is not None],
         [
             (row, None if one.law is None else measure.value(one.law))
-            for row, measure in zip(table, measures, strict=True)
+            for row, measure in zip(table.rows, measures, strict=True)
         ],
         settings,
-        recipe(one.run, one.name),
-        _named(one.run.versions),
+        say_how_to_repeat(one.run, one.name),
+        _versions_text(one.run.versions),
         drawn[-1] is not None,
-        _guards(one.run),
+        _guard_events(one.run),
     )
 
 
-def _maps(played: Sequence[Played], seed: int) -> list[Picture]:
-    """Where each run goes, for environments that say what stands where and for grid worlds."""
+def _draw_maps(played: Sequence[PlayedRun], seed: int) -> list[Picture]:
+    """Draw where each run goes, for environments that say what stands where and for grid worlds."""
     drawn = [floor_map(one, index, seed) or policy_map(one, index, seed) for index, one in enumerate(played)]
     return [_picture(figure) for figure in drawn if figure is not None]
 
 
-def _shared(played: Sequence[Played], tables: Sequence[Table]) -> list[Picture]:
-    """The figures of all runs together; some make sense for several runs alone."""
-    drawn: list[Drawn | None] = []
+def _draw_shared(played: Sequence[PlayedRun], tables: Sequence[Table]) -> list[Picture]:
+    """Draw the figures of all runs together; some make sense for several runs alone."""
+    drawn: list[Drawing | None] = []
     if len(played) > 1:
         drawn += [shared.tails(played), shared.trade(played, tables, trade_measure(played)), shared.laws(played)]
     else:
@@ -193,45 +199,45 @@ def _shared(played: Sequence[Played], tables: Sequence[Table]) -> list[Picture]:
     return [_picture(figure) for figure in drawn if figure is not None]
 
 
-def trade_measure(played: Sequence[Played]) -> RiskMeasure:
-    """The measure to lay against the mean: that of the first run that is not neutral."""
+def trade_measure(played: Sequence[PlayedRun]) -> RiskMeasure:
+    """Give the measure to lay against the mean: that of the first run that is not neutral."""
     return next((one.risk for one in played if one.risk.attitude != "neutral"), parse(TABLE_RISKS[0]))
 
 
-def _picture(drawn: Drawn) -> Picture:
+def _picture(drawn: Drawing) -> Picture:
     # the drawing is ours and matplotlib escapes its text; everything else goes through the template
-    svg = Markup(inline(drawn.figure, drawn.key))  # noqa: S704
+    svg = Markup(inline_svg(drawn.figure, drawn.key))  # noqa: S704
     return Picture(drawn.key, drawn.title, svg, drawn.alternative, drawn.caption, drawn.legend)
 
 
-def _named(versions: Mapping[str, str]) -> str:
+def _versions_text(versions: Mapping[str, str]) -> str:
     machine = f" on {versions['platform']}" if "platform" in versions else ""
     return ", ".join(f"{name} {number}" for name, number in versions.items() if name != "platform") + machine
 
 
-def _setting(value: object) -> str:
+def _setting_text(value: object) -> str:
     return str(value.get("text", value)) if isinstance(value, dict) else str(value)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
 
 
-def _guards(run: Run) -> list[str]:
+def _guard_events(run: Run) -> list[str]:
     events: list[tuple[int, list[str]]] = [(line["iteration"], line.get("events") or []) for line in run.history]
     return [f"iteration {iteration}: {event}" for iteration, happened in events for event in happened]
 
 
 def _footnotes(tables: Sequence[Table]) -> list[str]:
-    """Why intervals are missing or weak; each reason once."""
-    reasons = [f"No certified interval: {row.reason}." for table in tables for row in table if row.reason]
+    """Say why intervals are missing or weak; each reason once."""
+    reasons = [f"No certified interval: {row.reason}." for table in tables for row in table.rows if row.reason]
     flags = [
-        f"{shared.letter(index)}, {row.risk}: not to be relied on, {row.flag}."
+        f"{run_letter(index)}, {row.risk}: not to be relied on, {row.flag}."
         for index, table in enumerate(tables)
-        for row in table
+        for row in table.rows
         if row.flag
     ]
     return list(dict.fromkeys([*reasons, *flags]))
 
 
 @lru_cache(maxsize=1)
-def _template() -> Any:
+def _load_template() -> Any:
     templates = Templates(
         loader=PackageLoader("riskgrad.pages"),
         autoescape=True,
@@ -239,6 +245,11 @@ def _template() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters: dict[str, Any] = {"number": number, "interval": interval, "percent": percent, "certainty": certainty}
+    filters: dict[str, Any] = {
+        "number": write,
+        "interval": write_interval,
+        "percent": percent,
+        "certainty": certainty,
+    }
     templates.filters.update(filters)
     return templates.get_template("report.html")

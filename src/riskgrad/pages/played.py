@@ -11,12 +11,10 @@ from typing import Final
 
 import numpy as np
 
-from riskgrad.algorithms.problem import whole
+from riskgrad.checks import check_count
 from riskgrad.errors import InputError, TooLargeError
-from riskgrad.evaluation import played_with
+from riskgrad.evaluation import play_options
 from riskgrad.exact import return_law
-from riskgrad.mdp import FiniteMDP
-from riskgrad.pages.words import tail_mass
 from riskgrad.random import Purpose, Stream
 from riskgrad.risk import Mean, RiskMeasure, parse
 from riskgrad.run import Run, load
@@ -29,9 +27,11 @@ WHERE: Final = ("env", "horizon", "discount", "env_options", "env_options_text")
 
 EPISODES = 10_000
 
+Runs = Run | str | Path | Sequence[Run | str | Path] | Mapping[str, Run]
+
 
 @dataclass(frozen=True, eq=False)
-class Played:
+class PlayedRun:
     """A run with what its policy does on fresh episodes.
 
     Attributes:
@@ -41,7 +41,8 @@ class Played:
         source: where the episodes come from.
         values: returns of the fresh episodes [m].
         law: the exact law of the return, for finite models that are not too large.
-        tail: the mass of the bad tail that is told of it, see `tail_mass`; that of the others for a neutral run.
+        tail: the mass of the bad tail that the page tells of: that of the measure, or a tenth where it looks at none;
+            a neutral run is told by the tail of the others.
     """
 
     name: str
@@ -53,7 +54,27 @@ class Played:
     tail: float = 0.1
 
 
-def loaded(paths: Sequence[str | Path]) -> dict[str, Run]:
+def name_runs(runs: Runs) -> dict[str, Run]:
+    """Give runs by name: as given, by the ends of their paths, or by the measures that they were trained on.
+
+    Args:
+        runs: one run, several, or runs by name; a path stands for the run that is kept there.
+    """
+    if isinstance(runs, Mapping):
+        return dict(runs)
+    several = [runs] if isinstance(runs, Run | str | Path) else list(runs)
+    places = [one for one in several if not isinstance(one, Run)]
+    if len(places) == len(several):
+        return load_runs(places)
+    found: dict[str, Run] = {}
+    for one in several:
+        run = one if isinstance(one, Run) else load(one)
+        name = str(run.risk) if isinstance(one, Run) else Path(one).name
+        found[name if name not in found else f"{name} ({len(found) + 1})"] = run
+    return found
+
+
+def load_runs(paths: Sequence[str | Path]) -> dict[str, Run]:
     """Read runs and name each by the end of its path, with as much of the path as tells them apart."""
     places = [Path(path) for path in paths]
     for depth in range(1, 1 + max((len(place.parts) for place in places), default=1)):
@@ -63,9 +84,9 @@ def loaded(paths: Sequence[str | Path]) -> dict[str, Run]:
     raise InputError("runs", "be different runs", ", ".join(str(place) for place in places))
 
 
-def play(
+def play_runs(
     runs: Mapping[str, Run], env: Environment | None = None, episodes: int = EPISODES, *, seed: int = 0
-) -> list[Played]:
+) -> list[PlayedRun]:
     """Play every run's policy on the same fresh episodes.
 
     Args:
@@ -78,26 +99,26 @@ def play(
         raise InputError("runs", "be at least one run", 0)
     source = _source(runs, env)
     stream = Stream(seed, Purpose.EVALUATION)
-    count = whole("episodes", episodes, 2)
+    count = check_count("episodes", episodes, 2)
     risks = {name: run.risk for name, run in runs.items()}
-    tails = {name: tail_mass(risk) for name, risk in risks.items()}
-    told = next((tails[name] for name, risk in risks.items() if risk.attitude != "neutral"), None)
+    tails = {name: 0.1 if risk.bad_tail is None else risk.bad_tail for name, risk in risks.items()}
+    averse = next((tails[name] for name, risk in risks.items() if risk.attitude != "neutral"), None)
     return [
-        Played(
+        PlayedRun(
             name,
             run,
             risks[name],
             source,
             source.returns(run.policy, run.theta[np.newaxis], count, stream).values[0],
             _law(run, source),
-            told if told is not None and risks[name].attitude == "neutral" else tails[name],
+            averse if averse is not None and risks[name].attitude == "neutral" else tails[name],
         )
         for name, run in runs.items()
     ]
 
 
-def measures_of(played: Sequence[Played], more: Sequence[str] = ()) -> list[RiskMeasure]:
-    """The mean, what each run was trained on, and more; each once, in that order."""
+def measures_of(played: Sequence[PlayedRun], more: Sequence[str] = ()) -> list[RiskMeasure]:
+    """Give the mean, what each run was trained on, and more; each once, in that order."""
     found = {str(measure): measure for measure in [Mean(), *(one.risk for one in played), *map(parse, more)]}
     return list(found.values())
 
@@ -105,20 +126,20 @@ def measures_of(played: Sequence[Played], more: Sequence[str] = ()) -> list[Risk
 def _source(runs: Mapping[str, Run], env: Environment | None) -> Source:
     first = next(iter(runs.values()))
     if env is not None:
-        return resolve_source(env, **played_with(first, env))
-    where = played_with(first, name := str(first.settings.get("env")))
+        return resolve_source(env, **play_options(first, env))
+    where = play_options(first, name := str(first.settings.env))
     for label, run in runs.items():
-        if run.settings.get("env") is None:
+        if run.settings.env is None:
             raise InputError("env", f"be given, since the run {label} does not say what it was trained on", None)
-        if any(run.settings.get(key) != first.settings.get(key) for key in WHERE):
-            words = f"{label} was trained on {run.settings['env']}, not on {name} as the first run was"
+        if any(getattr(run.settings, key) != getattr(first.settings, key) for key in WHERE):
+            words = f"{label} was trained on {run.settings.env}, not on {name} as the first run was"
             raise InputError("runs", "be of one environment", words, "name one for all of them with --env")
     return resolve_source(name, **where)
 
 
 def _law(run: Run, source: Source) -> DiscreteLaw | None:
-    mdp = getattr(source, "mdp", None)
-    if not isinstance(mdp, FiniteMDP):
+    mdp = source.mdp
+    if mdp is None:
         return None
     try:
         return return_law(mdp, run.policy.probabilities(run.theta, np.arange(mdp.n_states)))

@@ -1,7 +1,8 @@
 """How to repeat a run: the command that does what was done.
 
-The command names what differs from the defaults. What no command can hold (an environment, a measure or a policy of the
-user's own, parameters to start from) is said in words beside a call from Python.
+The command names what was given; all else was settled by the rules that the options have, and will be again. What no
+command can hold (an environment, a measure or a policy of the user's own, parameters to start from) is said in words
+beside a call from Python.
 """
 
 import json
@@ -10,22 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from riskgrad.algorithms import PRACTICAL
-from riskgrad.algorithms.path import SquarePath, settled
-from riskgrad.algorithms.problem import held_out_size
-from riskgrad.algorithms.schedule import default_numbers
-from riskgrad.policy.base import WithoutDensity
-from riskgrad.policy.normalize import bare
-from riskgrad.risk import Distortion, parse
 from riskgrad.run import Run
-from riskgrad.run.config import OPTIONS, obstacles, options_of
-from riskgrad.run.recipes import describe
+from riskgrad.run.config import OPTIONS, find_obstacles, flag_values, is_obstacle
 
-ALWAYS = ("env", "risk", "algorithm", "iterations", "seed", "horizon", "discount", OPTIONS)
+ALWAYS = ("env", "risk", "algorithm", "iterations", "seed", OPTIONS)
 
 
 @dataclass(frozen=True)
-class Recipe:
+class Repetition:
     """How to repeat a run.
 
     Attributes:
@@ -39,42 +32,24 @@ class Recipe:
     missing: tuple[str, ...]
 
 
-def recipe(run: Run, name: str) -> Recipe | None:
-    """Say how to repeat a run; None if it was not begun by `rg.train`, which alone keeps all that is needed."""
-    settings = run.settings
-    if settings.get("schedule") is None:
-        return None
-    missing = tuple(obstacles(settings))
-    given = options_of(settings)
-    usual = {} if any(words.startswith(("risk", "policy")) for words in missing) else defaults(run)
-    other = {flag: value for flag, value in given.items() if flag in ALWAYS or value != usual.get(flag)}
-    if missing:
-        kept = {flag: value for flag, value in other.items() if not any(w.startswith(flag) for w in missing)}
-        return Recipe(_python(kept), "python", missing)
-    return Recipe(_command(other, name), "sh", ())
+def say_how_to_repeat(run: Run, name: str) -> Repetition:
+    """Say how to repeat a run.
 
-
-def defaults(run: Run) -> dict[str, Any]:
-    """What the command line would have chosen for this run, by the names of its flags."""
+    Args:
+        run: the run.
+        name: the folder for the repetition.
+    """
     settings = run.settings
-    algorithm, risk, policy = settings["algorithm"], parse(settings["risk"]), run.policy
-    numbers = default_numbers(policy, risk, off_policy=algorithm != "onp_sf")
-    entropy = 0.0 if isinstance(bare(policy), WithoutDensity) else PRACTICAL.entropy
-    cost = numbers.episodes
-    if algorithm == "onp_sf":
-        cost = 2 * numbers.directions * numbers.episodes + (numbers.episodes if entropy > 0.0 else 0)
-    part, start = settled(None if risk.attitude == "neutral" else SquarePath(PRACTICAL.risk_path), risk)
-    usual = {
-        **numbers.settings(),
-        "policy_name": "table",  # where a table is possible it is what a run gets
-        "schedule": "practical",
-        "risk_path": part,
-        "risk_path_start": "mean" if start is None else describe(Distortion(start)),
-        "entropy": entropy,
-        "steps_per_batch": PRACTICAL.steps_per_batch,
-        "held_out": held_out_size(None, settings["iterations"], cost),
+    missing = tuple(find_obstacles(settings))
+    named = (*ALWAYS, *(option.replace("_", "-") for option in settings.given))
+    # a budget in episodes settled m as well as N
+    named = (*named, "episodes") if "max_episodes" in settings.given else named
+    kept = {
+        flag: value for flag, value in flag_values(settings).items() if flag in named and not is_obstacle(flag, missing)
     }
-    return options_of(usual)
+    if missing:
+        return Repetition(_python(kept, settings.own), "python", missing)
+    return Repetition(_command(kept, name), "sh", ())
 
 
 def _command(options: Mapping[str, Any], name: str) -> str:
@@ -93,21 +68,21 @@ def _pairs(options: Mapping[str, Any] | list[str]) -> list[str]:
     return options if isinstance(options, list) else [f"{name}={json.dumps(one)}" for name, one in options.items()]
 
 
-def _python(options: Mapping[str, Any]) -> str:
+def _python(options: Mapping[str, Any], own: Mapping[str, Any]) -> str:
     words = [repr(options["env"]) if "env" in options else "env"]
-    words += [_argument(flag, value) for flag, value in options.items() if flag != "env"]
+    words.append(repr(options["risk"]) if "risk" in options else "risk")
+    own_words = [
+        f"{flag.replace('-', '_')}={value}" for flag, value in options.items() if flag.replace("-", "_") in own
+    ]
+    for flag, value in options.items():
+        name = flag.replace("-", "_")
+        if flag == "algorithm":
+            text = ":".join([value, *([",".join(own_words).lower()] if own_words else [])])
+            words.append(f"algorithm={text!r}")
+        elif flag == OPTIONS:
+            pairs = (pair.split("=", 1) for pair in _pairs(value))
+            words.append(f"env_options={ {key: json.loads(text) for key, text in pairs}!r}")
+        elif flag not in ("env", "risk") and name not in own:
+            words.append(f"{name}={value!r}")
     arguments = ",\n    ".join(words)
-    also = "import riskgrad.algorithms\n" if "riskgrad.algorithms." in arguments else ""
-    return f"{also}import riskgrad as rg\n\nrg.train(\n    {arguments},\n)"
-
-
-def _argument(flag: str, value: Any) -> str:
-    """One argument of the call; what a flag says in words is written as the code that makes it."""
-    name = flag.replace("-", "_")
-    if flag == OPTIONS:
-        pairs = (pair.split("=", 1) for pair in _pairs(value))
-        return f"env_options={ {option: json.loads(text) for option, text in pairs}!r}"
-    if flag == "risk-path" and isinstance(value, str):
-        part = value.removeprefix("square:")
-        return "risk_path=None" if value == "none" else f"risk_path=riskgrad.algorithms.SquarePath({part})"
-    return f"{name}={value!r}"
+    return f"import riskgrad as rg\n\nrg.train(\n    {arguments},\n)"

@@ -1,6 +1,12 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # matplotlib is only partly typed
-"""The figures of one run: how its episodes fall out, what its weights were worth; how it learned is in `learning`."""
+"""The figures of one run: how it learned, how its episodes fall out, what its weights were worth.
+
+Each iteration's estimates are noisy, so that a line is the mean of a few neighboring ones. Its interval comes from the
+standard errors that the record holds: over w iterations of independent episodes the mean of the estimates has the error
+sqrt(sum of error^2) / w, and 1.96 of it to each side hold the mean of what was estimated 95 times in 100. The errors
+are those of large samples; a tail of a handful of episodes has wider ones.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,17 +15,19 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from riskgrad.pages.played import Played
-from riskgrad.pages.theme import INK, canvas, color, ticks
-from riskgrad.pages.words import number, percent
+from riskgrad.pages.played import PlayedRun
+from riskgrad.pages.prose import percent, write, write_interval
+from riskgrad.pages.style import INK, canvas, run_color, ticks
 from riskgrad.risk import CVaR
 from riskgrad.types import DiscreteLaw, FloatArray
 
 POINTS = 160  # of a line, at most: more cannot be seen
 ATOMS = 30  # returns that are drawn as bars of their own
 BINS = 40
+WIDTH = 1.96  # standard errors to each side, for 95%
 
 
 @dataclass(frozen=True)
@@ -38,7 +46,7 @@ class Mark:
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class Drawing:
     """A figure with what a reader needs who cannot see it.
 
     Attributes:
@@ -58,7 +66,38 @@ class Drawn:
     legend: Sequence[Mark]
 
 
-def distribution(one: Played, index: int, span: tuple[float, float]) -> Drawn:
+def learning_curve(one: PlayedRun, index: int) -> Drawing:
+    """Draw risk and mean against episodes, each with its interval, and the held-out looks."""
+    page, axis = canvas()
+    history = [line for line in one.run.history if line.get("risk") is not None and line.get("mean") is not None]
+    shown = ("mean",) if one.risk.attitude == "neutral" else ("risk", "mean")
+    named = {"risk": str(one.risk), "mean": "mean"}
+    episodes, words = column(history, "episodes"), []
+    for key in shown:
+        first = key == shown[0]
+        middle, error = smooth_history(column(history, key), column(history, f"{key}_error"))
+        _band(axis, episodes, middle, error, run_color(index) if first else INK, dashed=not first)
+        if history:
+            words.append(f"{named[key]} from {_estimate(middle[0], error[0])} to {_estimate(middle[-1], error[-1])}")
+    looks = [line for line in history if line.get("held_out") is not None]
+    places, values = column(looks, "episodes"), column(looks, "held_out")
+    axis.plot(places, values, "o", markersize=4, markerfacecolor="none", color=run_color(index))
+    axis.set(xlabel="episodes used", ylabel="return")
+    axis.xaxis.set_major_formatter(ticks(_short_number))
+    axis.xaxis.set_major_locator(MaxNLocator(5))
+    marks = [Mark(named[key], index if key == shown[0] else -1, "line" if key == shown[0] else "dash") for key in shown]
+    return Drawing(
+        f"learning-{index}",
+        "How it learned",
+        page,
+        f"Over {write(episodes[-1])} episodes: {'; '.join(words)}." if history else "No iteration was recorded.",
+        "Lines: the mean of neighboring iterations' estimates; bands: its 95% interval. Circles: looks on episodes "
+        "that no step used, by which the policy that is kept was chosen.",
+        [*marks, Mark("95% interval", index, "band"), Mark("held-out look", index, "ring")],
+    )
+
+
+def distribution(one: PlayedRun, index: int, span: tuple[float, float]) -> Drawing:
     """Draw how the fresh episodes fall out, with the bad tail, VaR and CVaR marked, and the exact law if known."""
     page, axis = canvas(3.1)
     alpha, size = one.tail, len(one.values)
@@ -68,7 +107,7 @@ def distribution(one: Played, index: int, span: tuple[float, float]) -> Drawn:
     binned = len(np.unique(one.values)) > ATOMS
     strong = _in_tail(one.values, places + widths / 2.0 if binned else places, var, alpha)
     for chosen, alpha_of in ((~strong, 0.35), (strong, 0.95)):
-        axis.bar(places[chosen], shares[chosen], widths[chosen], color=color(index), alpha=alpha_of, linewidth=0)
+        axis.bar(places[chosen], shares[chosen], widths[chosen], color=run_color(index), alpha=alpha_of, linewidth=0)
     if exact is not None:
         seen = exact > 0.3 / size
         axis.plot(places[seen], exact[seen], "o", color=INK, markerfacecolor="none", markersize=4)
@@ -79,22 +118,22 @@ def distribution(one: Played, index: int, span: tuple[float, float]) -> Drawn:
     axis.set_xlim(*span)
     axis.yaxis.set_major_formatter(ticks(percent))
     marks = [
-        (cvar, f"CVaR {number(cvar)}", "-"),
-        (var, f"VaR {number(var)}", ":"),
-        (mean, f"mean {number(mean)}", "--"),
+        (cvar, f"CVaR {write(cvar)}", "-"),
+        (var, f"VaR {write(var)}", ":"),
+        (mean, f"mean {write(mean)}", "--"),
     ]
     # a label reaches to the left of its line: further right means further up, where no other line is crossed
     for height, (place, text, line) in zip((0.81, 0.90, 0.99), sorted(marks), strict=True):
-        _marked(axis, place, text, line, height, span)
+        _draw_mark(axis, place, text, line, height, span)
     axis.set(xlabel="return of an episode", ylabel="share of episodes")
     tail = percent(alpha)
     words = (
-        f"Of {number(size)} fresh episodes the worst {tail} return {number(var)} or less (VaR) and {number(cvar)} on "
-        f"average (CVaR); the mean of all is {number(mean)}, the worst {number(float(ordered[0]))}, the best "
-        f"{number(float(ordered[-1]))}."
+        f"Of {write(size)} fresh episodes the worst {tail} return {write(var)} or less (VaR) and {write(cvar)} on "
+        f"average (CVaR); the mean of all is {write(mean)}, the worst {write(float(ordered[0]))}, the best "
+        f"{write(float(ordered[-1]))}."
     )
     legend = [Mark(f"the worst {tail}", index, "bar"), Mark("the others", index, "band")]
-    return Drawn(
+    return Drawing(
         f"distribution-{index}",
         "How its episodes fall out",
         page,
@@ -104,16 +143,16 @@ def distribution(one: Played, index: int, span: tuple[float, float]) -> Drawn:
     )
 
 
-def weights(one: Played, index: int) -> Drawn | None:
+def weights(one: PlayedRun, index: int) -> Drawing | None:
     """Draw how many episodes each reweighted batch was worth, and when a guard stepped in; None without weights."""
-    size = one.run.settings.get("episodes")
+    size = one.run.settings.own.get("episodes")
     lines = [line for line in one.run.history if line.get("ess") is not None]
-    if not lines or not size or one.run.settings.get("algorithm") != "offp_sf":
+    if not size or all(line["ess"] == size for line in lines):
         return None
     page, axis = canvas(2.4)
     shares = column(lines, "ess") / float(size)
-    _spread(axis, column(lines, "iteration"), shares, color(index), dashed=False)
-    floor = one.run.settings.get("ess_floor") or 0.0
+    _spread(axis, column(lines, "iteration"), shares, run_color(index), dashed=False)
+    floor = one.run.settings.own.get("ess_floor") or 0.0
     if floor:
         axis.axhline(floor, color=INK, linestyle="--", linewidth=1.0)
     events = [line for line in one.run.history if line.get("events")]
@@ -129,10 +168,10 @@ def weights(one: Played, index: int) -> Drawn | None:
     marks += [Mark("floor below which a batch is not used", -1, "dash")] if floor else []
     marks += [Mark("a guard stepped in", -1, "tick")] if events else []
     caption = "How many of a batch's episodes are behind the steps that were taken on it, after reweighting."
-    return Drawn(f"weights-{index}", "What its weights were worth", page, words, caption, marks)
+    return Drawing(f"weights-{index}", "What its weights were worth", page, words, caption, marks)
 
 
-def common_span(played: Sequence[Played]) -> tuple[float, float]:
+def common_span(played: Sequence[PlayedRun]) -> tuple[float, float]:
     """The range of returns of all runs, a little wider."""
     low, high = min(float(one.values.min()) for one in played), max(float(one.values.max()) for one in played)
     room = 0.06 * (high - low) or max(1.0, 0.1 * abs(high))
@@ -152,7 +191,7 @@ def _spread(axis: Axes, x: FloatArray, y: FloatArray, drawn: str, *, dashed: boo
     axis.plot(x[kept], middle[kept], color=drawn, linewidth=1.8, linestyle="--" if dashed else "-")
 
 
-def _bars(one: Played, span: tuple[float, float]) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray | None]:
+def _bars(one: PlayedRun, span: tuple[float, float]) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray | None]:
     """Places, shares and widths of the bars, and the exact probability of each."""
     atoms, counts = np.unique(one.values, return_counts=True)
     width = span[1] - span[0]
@@ -180,7 +219,7 @@ def _mass_near(law: DiscreteLaw, place: float) -> float:
     return float(np.sum(law.probabilities[close]))
 
 
-def _marked(axis: Axes, place: float, text: str, line: str, height: float, span: tuple[float, float]) -> None:
+def _draw_mark(axis: Axes, place: float, text: str, line: str, height: float, span: tuple[float, float]) -> None:
     axis.plot([place, place], [0.0, height - 0.03], transform=axis.get_xaxis_transform(), color=INK, linestyle=line)
     left = place > span[0] + 0.3 * (span[1] - span[0])
     axis.annotate(
@@ -202,3 +241,34 @@ def _cvar(values: FloatArray, alpha: float) -> float:
 def column(lines: Sequence[dict[str, Any]], key: str) -> FloatArray:
     """Give one column of a record; what is not known is NaN."""
     return np.array([line[key] for line in lines], dtype=np.float64)
+
+
+def smooth_history(values: FloatArray, errors: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Give the mean of each value [k] with its neighbors, and its standard error; NaN where one of theirs is."""
+    half = max(1, len(values) // 40)
+    first = np.maximum(np.arange(len(values)) - half, 0)
+    last = np.minimum(np.arange(len(values)) + half + 1, len(values))
+    spans = list(zip(first.tolist(), last.tolist(), strict=True))
+    middle = np.array([float(np.mean(values[a:b])) for a, b in spans])
+    error = np.array([float(np.sqrt(np.sum(errors[a:b] ** 2))) / (b - a) for a, b in spans])
+    return middle, error
+
+
+def _band(axis: Axes, x: FloatArray, middle: FloatArray, error: FloatArray, drawn: str, *, dashed: bool) -> None:
+    kept = np.unique(np.linspace(0, len(x) - 1, min(len(x), POINTS)).astype(int)) if len(x) else np.arange(0)
+    low, high = middle[kept] - WIDTH * error[kept], middle[kept] + WIDTH * error[kept]
+    axis.fill_between(x[kept], low, high, color=drawn, alpha=0.22, linewidth=0)
+    axis.plot(x[kept], middle[kept], color=drawn, linewidth=1.8, linestyle="--" if dashed else "-")
+
+
+def _estimate(middle: float, error: float) -> str:
+    if not np.isfinite(error):
+        return write(middle)
+    return f"{write(middle)} ({write_interval((middle - WIDTH * error, middle + WIDTH * error))})"
+
+
+def _short_number(value: float) -> str:
+    for size, letter in ((1e6, "M"), (1e3, "k")):
+        if abs(value) >= size:
+            return f"{value / size:g}{letter}"
+    return f"{value:g}"

@@ -9,18 +9,18 @@ from matplotlib.ticker import NullFormatter
 
 from riskgrad.distortion import Identity
 from riskgrad.evaluation import Table
-from riskgrad.pages.played import Played
-from riskgrad.pages.run_figures import Drawn, Mark
-from riskgrad.pages.theme import DASHES, INK, MUTED, canvas, color, ticks
-from riskgrad.pages.words import meaning, number, percent
-from riskgrad.risk import CVaR, DistortionMeasure, Mean, RiskMeasure
+from riskgrad.pages.played import PlayedRun
+from riskgrad.pages.prose import percent, run_letter, write
+from riskgrad.pages.run_figures import Drawing, Mark
+from riskgrad.pages.style import DASHES, INK, MUTED, canvas, run_color, ticks
+from riskgrad.risk import CVaR, RiskMeasure
 
 POINTS = 200
 LEAST_TAIL = 20  # episodes: fewer say little about a tail
 KINDS = ("line", "dash", "dot", "mixed", "long", "short")
 
 
-def tails(played: Sequence[Played]) -> Drawn:
+def tails(played: Sequence[PlayedRun]) -> Drawing:
     """Draw the mean of the worst part of the episodes against how large a part it is."""
     page, axis = canvas()
     size = len(played[0].values)
@@ -33,15 +33,17 @@ def tails(played: Sequence[Played]) -> Drawn:
         counts = parts * size
         whole = np.minimum(counts.astype(int), size - 1)
         means = (sums[whole] + (counts - whole) * ordered[whole]) / counts
-        axis.plot(parts, means, color=color(index), linewidth=2.0, linestyle=DASHES[index % len(DASHES)])
+        axis.plot(parts, means, color=run_color(index), linewidth=2.0, linestyle=DASHES[index % len(DASHES)])
         tenth = float(CVaR(max(0.1, least)).estimate(one.values))
-        words.append(f"{letter(index)}: {number(tenth)} over the worst tenth, {number(float(ordered.mean()))} over all")
+        words.append(
+            f"{run_letter(index)}: {write(tenth)} over the worst tenth, {write(float(ordered.mean()))} over all"
+        )
     axis.set_xscale("log")
     axis.set_xticks([part for part in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0) if part >= least])
     axis.xaxis.set_major_formatter(ticks(percent))
     axis.xaxis.set_minor_formatter(NullFormatter())
     axis.set(xlabel="the worst part of the episodes", ylabel="their mean return")
-    return Drawn(
+    return Drawing(
         "tails",
         "How bad are the bad episodes?",
         page,
@@ -52,7 +54,7 @@ def tails(played: Sequence[Played]) -> Drawn:
     )
 
 
-def laws(played: Sequence[Played]) -> Drawn:
+def laws(played: Sequence[PlayedRun]) -> Drawing:
     """Draw the distribution function of the returns of every run."""
     page, axis = canvas()
     words: list[str] = []
@@ -61,13 +63,18 @@ def laws(played: Sequence[Played]) -> Drawn:
         kept = np.unique(np.linspace(0, len(ordered) - 1, POINTS).astype(int))
         line = DASHES[index % len(DASHES)]
         axis.step(
-            ordered[kept], (kept + 1) / len(ordered), where="post", color=color(index), linewidth=1.8, linestyle=line
+            ordered[kept],
+            (kept + 1) / len(ordered),
+            where="post",
+            color=run_color(index),
+            linewidth=1.8,
+            linestyle=line,
         )
         low, middle, high = np.quantile(ordered, [0.05, 0.5, 0.95]).tolist()
-        words.append(f"{letter(index)}: 5% at or below {number(low)}, half {number(middle)}, 95% {number(high)}")
+        words.append(f"{run_letter(index)}: 5% at or below {write(low)}, half {write(middle)}, 95% {write(high)}")
     axis.set(xlabel="return", ylabel="share of episodes at or below", ylim=(0.0, 1.02))
     axis.yaxis.set_major_formatter(ticks(percent))
-    return Drawn(
+    return Drawing(
         "laws",
         "All episodes",
         page,
@@ -77,7 +84,7 @@ def laws(played: Sequence[Played]) -> Drawn:
     )
 
 
-def trade(played: Sequence[Played], tables: Sequence[Table], measure: RiskMeasure) -> Drawn:
+def trade(played: Sequence[PlayedRun], tables: Sequence[Table], measure: RiskMeasure) -> Drawing:
     """Draw the mean against the risk of every run, with bootstrap intervals."""
     page, axis = canvas()
     words: list[str] = []
@@ -85,12 +92,12 @@ def trade(played: Sequence[Played], tables: Sequence[Table], measure: RiskMeasur
         risk, mean = table[str(measure)], table["mean"]
         error = [[[row.value - row.bootstrap[0]], [row.bootstrap[1] - row.value]] for row in (risk, mean)]
         axis.errorbar(
-            risk.value, mean.value, xerr=np.abs(error[0]), yerr=np.abs(error[1]), color=color(index), marker="o"
+            risk.value, mean.value, xerr=np.abs(error[0]), yerr=np.abs(error[1]), color=run_color(index), marker="o"
         )
         # runs that do the same lie on each other: their letters go to different corners
         corner = ((7, 7), (-7, 7), (7, -7), (-7, -7))[index % 4]
         axis.annotate(
-            letter(index),
+            run_letter(index),
             (risk.value, mean.value),
             xytext=corner,
             textcoords="offset points",
@@ -99,40 +106,40 @@ def trade(played: Sequence[Played], tables: Sequence[Table], measure: RiskMeasur
             fontsize=11,
             color=INK,
         )
-        words.append(f"{letter(index)}: mean {number(mean.value)}, {measure} {number(risk.value)}")
+        words.append(f"{run_letter(index)}: mean {write(mean.value)}, {measure} {write(risk.value)}")
     axis.margins(0.15)
     axis.set(xlabel="risk (right is safer)", ylabel="mean (up is better)")
-    return Drawn(
+    return Drawing(
         "trade",
         "Mean against risk",
         page,
         f"Mean and {measure} of each run. {'; '.join(words)}.",
-        f"Across: {measure}, {meaning(measure)}. The crosses are bootstrap intervals. A run that has another above it "
+        f"Across: {measure}, {measure.meaning}. The crosses are bootstrap intervals. A run that has another above it "
         "and to its right is beaten by it on both counts.",
-        [Mark(f"{letter(index)} {one.name}", index, "bar") for index, one in enumerate(played)],
+        [Mark(f"{run_letter(index)} {one.name}", index, "bar") for index, one in enumerate(played)],
     )
 
 
-def quantile_weights(played: Sequence[Played]) -> Drawn | None:
+def quantile_weights(played: Sequence[PlayedRun]) -> Drawing | None:
     """Draw the weight that each run's measure puts on every quantile of the return; None if none is a distortion."""
     page, axis = canvas()
     axis.axhline(1.0, color=MUTED, linestyle="--", linewidth=1.0)
     levels = np.linspace(0.0, 1.0, 401)
     seen: dict[str, int] = {}
     for index, one in enumerate(played):
-        g = one.risk.function if isinstance(one.risk, DistortionMeasure) else Identity()
-        if not isinstance(one.risk, DistortionMeasure | Mean) or str(one.risk) in seen:
+        g = Identity() if one.risk.attitude == "neutral" else one.risk.function
+        if g is None or str(one.risk) in seen:
             continue
         seen[str(one.risk)] = index
-        drawn = g.derivative(1.0 - levels)
-        axis.plot(levels, drawn, color=color(index), linewidth=2.0, linestyle=DASHES[index % len(DASHES)])
+        drawn = g.slope_at(1.0 - levels)
+        axis.plot(levels, drawn, color=run_color(index), linewidth=2.0, linestyle=DASHES[index % len(DASHES)])
     if not seen or all(played[index].risk.attitude == "neutral" for index in seen.values()):
         return None
     axis.set(xlabel="episodes, from the worst to the best", ylabel="weight (mean: 1)", xlim=(0.0, 1.0))
     axis.set_ylim(bottom=0.0)
     axis.xaxis.set_major_formatter(ticks(percent))
-    words = [f"{text} is {meaning(played[index].risk)}" for text, index in seen.items()]
-    return Drawn(
+    words = [f"{text} is {played[index].risk.meaning}" for text, index in seen.items()]
+    return Drawing(
         "quantile-weights",
         "What each measure looks at",
         page,
@@ -142,10 +149,7 @@ def quantile_weights(played: Sequence[Played]) -> Drawn | None:
     )
 
 
-def letter(index: int) -> str:
-    """The letter by which figures call a run: A, B, ..."""
-    return chr(ord("A") + index) if index < 26 else str(index + 1)
-
-
-def _legend(played: Sequence[Played]) -> list[Mark]:
-    return [Mark(f"{letter(index)} {one.name}", index, KINDS[index % len(KINDS)]) for index, one in enumerate(played)]
+def _legend(played: Sequence[PlayedRun]) -> list[Mark]:
+    return [
+        Mark(f"{run_letter(index)} {one.name}", index, KINDS[index % len(KINDS)]) for index, one in enumerate(played)
+    ]

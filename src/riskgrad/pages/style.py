@@ -1,12 +1,22 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # matplotlib is only partly typed
-"""One look for every figure: colors that color-blind readers can tell apart, thin axes, no global state."""
+"""One look for every figure: colors that color-blind readers can tell apart, thin axes, no global state.
 
+A figure of its own is made by `make_figure` and written by `save_figure`. A figure inside a page is made by `canvas`,
+drawn once with the colors below, and given by `inline_svg` as SVG in which each color is a variable of the page's style
+sheet: one drawing serves both schemes, light and dark. Nothing in it points outside, and its identifiers are its own.
+"""
+
+import io
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
 from riskgrad.errors import InputError
 
@@ -16,8 +26,24 @@ AVERSE: Final = COLORS[0]
 NEUTRAL: Final = "#888888"
 FORMATS: Final = (".svg", ".png", ".pdf")
 
+RUNS: Final = ("#0072b2", "#c04f00", "#00795a", "#a8487f", "#7a6200", "#5b5f97")
+DASHES: Final = ("-", (0, (6, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)), (0, (10, 3)), (0, (3, 1.5)))
+INK: Final = "#000000"
+MUTED: Final = "#666666"
+GRID: Final = "#dddddd"
+PAPER: Final = "#fdfdfd"
 
-def figure(width: float, height: float, rows: int = 1, columns: int = 1) -> tuple[Figure, list[Axes]]:
+VARIABLES: Final = {
+    **{color: f"var(--run-{index})" for index, color in enumerate(RUNS)},
+    INK: "currentColor",
+    MUTED: "var(--muted)",
+    GRID: "var(--grid)",
+    PAPER: "var(--card)",
+}
+WIDTH: Final = 4.8  # inches: on a phone one unit is one pixel, so that text of size 10 stays readable
+
+
+def make_figure(width: float, height: float, rows: int = 1, columns: int = 1) -> tuple[Figure, list[Axes]]:
     """Make a figure and its axes, row by row, without touching pyplot's global state."""
     page = Figure(figsize=(width, height), layout="constrained")
     grid = page.subplots(rows, columns, squeeze=False)
@@ -29,13 +55,62 @@ def figure(width: float, height: float, rows: int = 1, columns: int = 1) -> tupl
     return page, axes
 
 
-def save(page: Figure, path: str | Path) -> Path:
+def save_figure(page: Figure, path: str | Path) -> Path:
     """Write a figure as SVG, PNG or PDF by its ending; text stays text in SVG."""
     target = Path(path)
     if target.suffix.lower() not in FORMATS:
         raise InputError("path", f"end in {', '.join(FORMATS)}", str(path))
-    import matplotlib as mpl  # noqa: PLC0415 - only to set how this one file is written
-
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "riskgrad"}):
         page.savefig(target, dpi=150, metadata={"Date": None} if target.suffix.lower() == ".svg" else None)
     return target
+
+
+def canvas(height: float = 2.9) -> tuple[Figure, Axes]:
+    """Make a figure of the page's width."""
+    page, (axis,) = make_figure(WIDTH, height)
+    axis.tick_params(labelsize=9, color=MUTED)
+    axis.spines[["left", "bottom"]].set_color(MUTED)
+    return page, axis
+
+
+def ticks(write: Callable[[float], str]) -> FuncFormatter:
+    """Label the ticks of an axis by a function of their place."""
+
+    def written(place: float, _: int | None) -> str:
+        return write(place)
+
+    return FuncFormatter(written)
+
+
+def run_color(index: int) -> str:
+    """The color of a run by its place."""
+    return RUNS[index % len(RUNS)]
+
+
+def inline_svg(page: Figure, prefix: str) -> str:
+    """Give a figure as an SVG element for a page; `prefix` keeps its identifiers apart from those of other figures."""
+    buffer = io.StringIO()
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "riskgrad", "text.parse_math": False}):
+        page.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    text = buffer.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>\s*|<!--.*?-->\s*|<style.*?</style>", "", text, flags=re.S)
+    box = re.search(r'viewBox="([^"]*)"', text)
+    # black is what SVG fills with when nothing is said, so matplotlib does not say it
+    opening = f'<svg viewBox="{box.group(1) if box else ""}" fill="currentColor" aria-hidden="true">'
+    text = re.sub(r"<svg.*?>", opening, text, count=1)
+    text = text.replace("xlink:href", "href")
+    text = _own_names(text, prefix)
+    for drawn, variable in VARIABLES.items():
+        text = text.replace(drawn, variable)
+    # coordinates to a hundredth of a pixel; what is written stays as it is
+    text = re.sub(r' (?:d|x|y|transform)="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), text)
+    return re.sub(r"\s*\n\s*", "\n", text).strip()
+
+
+def _own_names(text: str, prefix: str) -> str:
+    """Drop identifiers that nothing refers to, and set the prefix before the others."""
+    wanted = set(re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', text))
+    names = {one or other for one, other in wanted}
+    text = re.sub(r' id="([^"]+)"', lambda found: f' id="{prefix}-{found[1]}"' if found[1] in names else "", text)
+    return re.sub(r'(href="#|url\(#)', rf"\1{prefix}-", text)

@@ -8,31 +8,137 @@ are evaluated by one call, and the same policy object serves every iteration of 
 Actions are indices [B], or vectors [B, n] of numbers where there is a continuum of them. `act` turns uniform numbers of
 an episode's own stream into actions by the inverse CDF: nearby policies then turn the same numbers into nearly the same
 actions, which is what common random numbers live on. What an environment is given may differ from the action whose
-density is known (it is squashed or clipped): `executed` says how.
+density is known (it is squashed or clipped): `execute` says how.
+
+What a policy can do, it declares: what it reads and how it acts, whether it has a density, whether compiled loops can
+run it, and how it is rebuilt from a file. Whoever uses a policy asks these and never what kind it is.
 """
 
 from abc import ABC, abstractmethod
-from typing import Any, Never
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Never, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.errors import InputError
 from riskgrad.kernels.elementary import log_of
-from riskgrad.types import FloatArray, IntArray
+from riskgrad.registry import PartList
+from riskgrad.types import ActionKind, FloatArray, IntArray, ObservationKind
+
+if TYPE_CHECKING:
+    from riskgrad.policy.bounds import Bounds
+    from riskgrad.policy.normalize import ObservationStatistics
+
+
+class Layers(NamedTuple):
+    """A policy as a compiled loop runs it: a network from an observation to one number per action.
+
+    Attributes:
+        widths: units of each layer, the observation's length first and the number of actions last.
+        bias: whether layers have biases.
+        relu: whether the activation is relu; otherwise it is tanh.
+        greedy: whether the action is the largest output; otherwise it is drawn from their softmax.
+    """
+
+    widths: tuple[int, ...]
+    bias: bool
+    relu: bool
+    greedy: bool
 
 
 class Policy(ABC):
     """A parametrized policy pi_theta(a | o).
 
-    A policy with finitely many actions has to give `dim`, `probabilities`, `log_prob` and `score_sum`; the rest follows
-    from them, and is there to be done faster or otherwise.
+    A policy with finitely many actions has to give `dim`, `probabilities`, `log_prob` and `score_sum`. Everything else
+    has a default, which a policy overrides where it can do better or acts otherwise.
     """
+
+    name: ClassVar[str] = ""  # how `rg.train(..., policy=name)` calls it; such a policy has `fit`
 
     @property
     @abstractmethod
     def dim(self) -> int:
         """Number of parameters d."""
+
+    @property
+    def reads(self) -> tuple[ObservationKind, ...]:
+        """What it can read; empty where that is not known, and any observation is tried."""
+        return ()
+
+    @property
+    def acts(self) -> ActionKind | None:
+        """Among which actions it chooses; None where that is not known."""
+        return None
+
+    @property
+    def has_density(self) -> bool:
+        """Whether it has `log_prob` and `score_sum`, which ratios, scores and entropy are made of."""
+        return True
+
+    @property
+    def inner(self) -> "Policy | None":
+        """The policy that this one wraps, such as the one whose mode `Greedy` takes."""
+        return None
+
+    @property
+    def statistics(self) -> "ObservationStatistics | None":
+        """The statistics by which it normalizes observations; None where it takes them as they are."""
+        return None
+
+    def by(self, statistics: "ObservationStatistics") -> "Policy":
+        """Give the same policy by other statistics; only for one that normalizes observations."""
+        del statistics
+        raise InputError("policy", "be one that normalizes observations", self)
+
+    def arrays(self) -> dict[str, FloatArray]:
+        """Give what a checkpoint holds besides the parameters."""
+        return {}
+
+    @property
+    def score_bounds(self) -> tuple[float, float] | None:
+        """(M_d, M_h) of `as:nabla_logpi`, which bound the score and the Hessian of log pi, where known."""
+        return None
+
+    @property
+    def feature_norm(self) -> float | None:
+        """The largest norm M of a feature, for preferences that are linear in features of a known norm."""
+        return None
+
+    @property
+    def action_bounds(self) -> "Bounds | None":
+        """The bounds within which actions that are numbers are executed; None for choices."""
+        return None
+
+    @property
+    def layers(self) -> Layers | None:
+        """The network that a compiled loop can run in its place; None where there is none."""
+        return None
+
+    def layer_thetas(self, thetas: FloatArray) -> FloatArray:
+        """Give the parameters of `layers` [P, ...] for parameters [P, d] of the policy."""
+        return thetas
+
+    def preference_table(self, thetas: FloatArray) -> FloatArray | None:
+        """Give preferences [P, S, A] whose softmax it is, where it is a table of them by state; otherwise None."""
+        del thetas
+        return None
+
+    @classmethod
+    def fit(cls, gives: ObservationKind, takes: ActionKind) -> "Policy":
+        """Make a policy of this name for what a source gives and takes; refuse where there is none."""
+        del gives, takes
+        raise InputError("policy", "be given as a value, since this kind is made by no name", cls.__name__)
+
+    def recipe(self) -> dict[str, Any] | None:
+        """Give what JSON can hold and `from_recipe` makes it from; None where it holds a function of the user's."""
+        return None
+
+    @classmethod
+    def from_recipe(cls, recipe: Mapping[str, Any]) -> Self:
+        """Make the policy that `recipe` told."""
+        options: dict[str, Any] = dict(recipe)
+        return cls(**options)
 
     @property
     def layered(self) -> bool:
@@ -87,10 +193,10 @@ class Policy(ABC):
         for row in np.unique(rows):
             mine = np.flatnonzero(rows == row)
             chances = self.probabilities(thetas[row], observations[mine])
-            actions[mine] = chosen(chances, None if uniforms is None else uniforms[mine, 0])
+            actions[mine] = choose_actions(chances, None if uniforms is None else uniforms[mine, 0])
         return actions
 
-    def executed(self, actions: NDArray[Any]) -> NDArray[Any]:
+    def execute(self, actions: NDArray[Any]) -> NDArray[Any]:
         """Give what an environment is to do for these actions: the same, unless the policy squashes or clips them."""
         return actions
 
@@ -117,6 +223,11 @@ class WithoutDensity(Policy):
     """A policy whose action is a function of the observation: nothing to reweight and no score."""
 
     @property
+    def has_density(self) -> bool:
+        """Never."""
+        return False
+
+    @property
     def noise_size(self) -> int:
         """No random number."""
         return 0
@@ -138,7 +249,7 @@ class WithoutDensity(Policy):
         self.log_prob(theta, observations, coefficients)
 
 
-def chosen(chances: FloatArray, uniforms: FloatArray | None) -> IntArray:
+def choose_actions(chances: FloatArray, uniforms: FloatArray | None) -> IntArray:
     """Choose an action [B] from probabilities [B, A] by the inverse CDF at uniforms [B]; None takes the likeliest.
 
     The interval [0, 1) is cut in the order of the actions; one without a chance gets no part of it.
@@ -210,3 +321,30 @@ def checked_coefficients(coefficients: ArrayLike, size: int) -> FloatArray:
     if weights.shape != (size,):
         raise InputError("coefficients", f"have shape ({size},)", f"shape {weights.shape}")
     return weights
+
+
+def drop_axes(values: FloatArray, flat: bool, single: bool) -> FloatArray:
+    """Drop the axis P of a flat theta and the axis B of a single observation."""
+    without_batch = values[:, 0] if single else values
+    return without_batch[0] if flat else without_batch
+
+
+POLICIES = PartList("policy", Policy, "riskgrad.policy")
+
+
+def describe_policy(policy: Policy) -> dict[str, Any]:
+    """Say what a policy is, in what JSON can hold: its kind, its text, and its recipe where it has one."""
+    text = str(policy)
+    # a bare object prints its address, which differs between processes
+    return {
+        "kind": type(policy).__name__,
+        "text": type(policy).__name__ if " at 0x" in text else text,
+        "recipe": policy.recipe(),
+    }
+
+
+def rebuild_policy(facts: Mapping[str, Any]) -> Policy | None:
+    """Make the policy that `describe_policy` described; None where it has no recipe or its kind is not known."""
+    kind = POLICIES.exports().get(facts.get("kind", ""))
+    recipe = facts.get("recipe")
+    return None if kind is None or recipe is None else kind.from_recipe(recipe)

@@ -6,6 +6,7 @@ executed = clip(a, low, high)                        in coordinates with less th
 A bound as large as the largest number of single precision is none: environments write it where they mean that.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,14 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.errors import InputError
 from riskgrad.kernels.elementary import tanh_of
-from riskgrad.types import FloatArray
+from riskgrad.types import FloatArray, Numbers
 
 UNBOUNDED: Final = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """The bounds of the coordinates of an action; made by `Bounds.checked`.
+    """The bounds of the coordinates of an action; made by `Bounds.of`.
 
     Attributes:
         low: smallest values [n].
@@ -38,7 +39,7 @@ class Bounds:
     half: FloatArray
 
     @classmethod
-    def checked(cls, low: ArrayLike, high: ArrayLike, squashed: bool) -> "Bounds":
+    def of(cls, low: ArrayLike, high: ArrayLike, squashed: bool) -> "Bounds":
         """Check the bounds [n] and work out the middle and half of the range."""
         least, most = (np.atleast_1d(np.asarray(side, dtype=np.float64)) for side in (low, high))
         if least.ndim != 1 or least.shape != most.shape or not least.size or not np.all(least <= most):
@@ -56,6 +57,16 @@ class Bounds:
         """Number of coordinates n."""
         return len(self.low)
 
+    @property
+    def numbers(self) -> Numbers:
+        """The bounds as the type of an action."""
+        return Numbers(tuple(self.low.tolist()), tuple(self.high.tolist()))
+
+    def recipe(self) -> dict[str, Any]:
+        """Give what a policy's recipe says of its bounds; JSON has no infinity, so that no bound is None."""
+        low, high = ([float(value) if np.isfinite(value) else None for value in side] for side in (self.low, self.high))
+        return {"low": low, "high": high, "squashed": self.squashed}
+
     def apply(self, actions: NDArray[Any]) -> FloatArray:
         """Give the executed actions [..., n]."""
         bent = tanh_of(actions) if self.squashed else actions
@@ -65,3 +76,12 @@ class Bounds:
     def __repr__(self) -> str:
         ends = f"low={self.low.tolist()}, high={self.high.tolist()}"
         return f"{ends}, squashed=True" if self.squashed else ends
+
+
+def with_infinities(recipe: Mapping[str, Any]) -> dict[str, Any]:
+    """Give a policy's recipe with infinite bounds in the place of None."""
+    sides = {
+        name: recipe[name] and [missing if value is None else value for value in recipe[name]]
+        for name, missing in (("low", -np.inf), ("high", np.inf))
+    }
+    return {**recipe, **sides}

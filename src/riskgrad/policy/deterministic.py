@@ -6,18 +6,18 @@ It has no density and no score, hence no importance ratio: OnP-SF trains it, sin
 returns only; OffP-SF and the score algorithm cannot, and say so.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.errors import InputError
-from riskgrad.policy.base import WithoutDensity, checked_thetas
-from riskgrad.policy.bounds import Bounds
-from riskgrad.policy.greedy import certain
-from riskgrad.policy.network import Activation, Network, checked_hidden, unbatched
-from riskgrad.types import FloatArray, IntArray
+from riskgrad.policy.base import Layers, WithoutDensity, checked_thetas, drop_axes
+from riskgrad.policy.bounds import Bounds, with_infinities
+from riskgrad.policy.greedy import point_mass
+from riskgrad.policy.network import Activation, Network, checked_hidden
+from riskgrad.types import ActionKind, Choice, Choices, FloatArray, IntArray, Numbers, ObservationKind, States, Vectors
 
 
 @final
@@ -34,6 +34,8 @@ class Deterministic(WithoutDensity):
         squashed: bring actions within the bounds by tanh rather than by clipping.
     """
 
+    name = "deterministic"
+
     def __init__(
         self,
         inputs: int,
@@ -47,17 +49,39 @@ class Deterministic(WithoutDensity):
     ) -> None:
         if (n_actions is None) == (low is None or high is None):
             raise InputError("n_actions", "be given, or else low and high", (n_actions, low, high))
-        self.bounds = None if low is None or high is None else Bounds.checked(low, high, squashed)
-        outputs = n_actions if self.bounds is None else self.bounds.size
+        self._bounds = None if low is None or high is None else Bounds.of(low, high, squashed)
+        outputs = n_actions if self._bounds is None else self._bounds.size
         if outputs is None or isinstance(outputs, bool) or outputs < 1:
             raise InputError("n_actions", "be an integer of at least 1", n_actions)
-        self.n_actions = outputs if self.bounds is None else None
+        self.n_actions = outputs if self._bounds is None else None
         self.network = Network(inputs, checked_hidden(hidden), outputs, activation)
 
     @property
     def dim(self) -> int:
         """Number of parameters d."""
         return self.network.dim
+
+    @property
+    def reads(self) -> tuple[ObservationKind, ...]:
+        """Vectors of its inputs, or as many states."""
+        return Vectors(self.network.inputs), States(self.network.inputs)
+
+    @property
+    def acts(self) -> Choice | Numbers:
+        """One of A, or numbers within its bounds."""
+        return Choice(self.network.outputs) if self._bounds is None else self._bounds.numbers
+
+    @property
+    def action_bounds(self) -> Bounds | None:
+        """The bounds within which actions are executed; None for discrete ones."""
+        return self._bounds
+
+    @property
+    def layers(self) -> Layers | None:
+        """Its network, for discrete actions."""
+        if self._bounds is not None:
+            return None
+        return Layers(self.network.widths, bias=True, relu=self.network.relu, greedy=True)
 
     @property
     def layered(self) -> bool:
@@ -69,27 +93,48 @@ class Deterministic(WithoutDensity):
     ) -> NDArray[Any]:
         """Give the action for each observation; see `Policy.act`."""
         del uniforms
-        outputs = self.network.apply(thetas, rows, self.network.acting_inputs(observations))
-        return np.argmax(outputs, axis=-1) if self.bounds is None else outputs
+        outputs = self.network.apply(thetas, rows, self.network.inputs_as_given(observations))
+        return np.argmax(outputs, axis=-1) if self._bounds is None else outputs
 
-    def executed(self, actions: NDArray[Any]) -> NDArray[Any]:
+    def execute(self, actions: NDArray[Any]) -> NDArray[Any]:
         """Give the actions within the bounds of the environment."""
-        return actions if self.bounds is None else self.bounds.apply(actions)
+        return actions if self._bounds is None else self._bounds.apply(actions)
 
     def initial_theta(self, generator: np.random.Generator) -> FloatArray:
         """Give zeros for a linear policy; draw hidden weights otherwise."""
-        return self.network.initial(generator, last=0.01) if self.network.hidden else np.zeros(self.dim)
+        return self.network.draw_start(generator, last=0.01) if self.network.hidden else np.zeros(self.dim)
 
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
         """Give 1 for the action taken and 0 for others [B, A]; refuse for continuous actions."""
-        if self.bounds is not None:
+        if self._bounds is not None:
             raise InputError("policy", "have finitely many actions for probabilities", self)
         thetas, flat = checked_thetas(theta, self.dim)
         inputs, single = self.network.checked_inputs(observations)
-        return unbatched(certain(self.network.apply_all(thetas, inputs)), flat, single)
+        return drop_axes(point_mass(self.network.apply_all(thetas, inputs)), flat, single)
+
+    @classmethod
+    def fit(cls, gives: ObservationKind, takes: ActionKind) -> "Deterministic":
+        """Make a linear function for a source; refuse actions of several components."""
+        inputs = gives.n if isinstance(gives, States) else gives.size
+        if isinstance(takes, Choices):
+            rule = "be random for actions of several components"
+            raise InputError("policy", rule, cls.name, "try 'linear' or 'mlp'")
+        return cls(inputs, takes.n) if isinstance(takes, Choice) else cls(inputs, low=takes.low, high=takes.high)
+
+    def recipe(self) -> dict[str, Any]:
+        """Give what the constructor takes."""
+        if self._bounds is not None:
+            return {**self.network.recipe(), "n_actions": None, **self._bounds.recipe()}
+        none = {"low": None, "high": None, "squashed": False}
+        return {**self.network.recipe(), "n_actions": self.network.outputs, **none}
+
+    @classmethod
+    def from_recipe(cls, recipe: Mapping[str, Any]) -> "Deterministic":
+        """Make the policy that `recipe` told."""
+        return cls(**with_infinities(recipe))
 
     def __repr__(self) -> str:
         net = self.network
         hidden = f", hidden={net.hidden}, activation={net.activation!r}" if net.hidden else ""
-        what = f"{net.outputs} actions" if self.bounds is None else f"{self.bounds}"
+        what = f"{net.outputs} actions" if self._bounds is None else f"{self._bounds}"
         return f"Deterministic({net.inputs}, {what}{hidden})"

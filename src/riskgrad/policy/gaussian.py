@@ -17,7 +17,7 @@ What is decided here, and why:
 - z is the inverse normal CDF at a uniform number of the episode's stream.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Never, final
 
 import numpy as np
@@ -26,10 +26,10 @@ from numpy.typing import ArrayLike, NDArray
 from riskgrad.errors import InputError
 from riskgrad.kernels import network_passes
 from riskgrad.kernels.elementary import exp_of, log_of
-from riskgrad.policy.base import Policy, checked_coefficients, checked_theta, checked_thetas
-from riskgrad.policy.bounds import Bounds
-from riskgrad.policy.network import Activation, Network, checked_hidden, unbatched
-from riskgrad.types import FloatArray, IntArray
+from riskgrad.policy.base import Policy, checked_coefficients, checked_theta, checked_thetas, drop_axes
+from riskgrad.policy.bounds import Bounds, with_infinities
+from riskgrad.policy.network import Activation, Network, checked_hidden
+from riskgrad.types import FloatArray, IntArray, Numbers, ObservationKind, States, Vectors
 
 HALF_LOG_TWO_PI: Final = 0.5 * np.log(2.0 * np.pi)
 SMALLEST: Final = 2.0**-54  # half of the step between uniform numbers; normal numbers stay within +-8.3
@@ -60,16 +60,31 @@ class Gaussian(Policy):
         squashed: bool = False,
         initial_std: float = 0.5,
     ) -> None:
-        self.bounds = Bounds.checked(low, high, squashed)
+        self._bounds = Bounds.of(low, high, squashed)
         if not 0.0 < initial_std < np.inf:
             raise InputError("initial_std", "be finite and positive", initial_std)
         self.initial_std = float(initial_std)
-        self.network = Network(inputs, checked_hidden(hidden), self.bounds.size, activation)
+        self.network = Network(inputs, checked_hidden(hidden), self._bounds.size, activation)
 
     @property
     def dim(self) -> int:
         """Number of parameters: those of the mean, and n."""
-        return self.network.dim + self.bounds.size
+        return self.network.dim + self._bounds.size
+
+    @property
+    def reads(self) -> tuple[ObservationKind, ...]:
+        """Vectors of its inputs, or as many states."""
+        return Vectors(self.network.inputs), States(self.network.inputs)
+
+    @property
+    def acts(self) -> Numbers:
+        """Numbers within its bounds."""
+        return self._bounds.numbers
+
+    @property
+    def action_bounds(self) -> Bounds:
+        """The bounds within which actions are executed."""
+        return self._bounds
 
     @property
     def layered(self) -> bool:
@@ -79,7 +94,7 @@ class Gaussian(Policy):
     @property
     def noise_size(self) -> int:
         """One uniform number for each coordinate."""
-        return self.bounds.size
+        return self._bounds.size
 
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> Never:
         """Refuse: there is a continuum of actions."""
@@ -90,7 +105,7 @@ class Gaussian(Policy):
         """Give the mean of the action [B, n], with the axes of `Policy.probabilities`."""
         thetas, flat = checked_thetas(theta, self.dim)
         inputs, single = self.network.checked_inputs(observations)
-        return unbatched(self.network.apply_all(thetas, inputs), flat, single)
+        return drop_axes(self.network.apply_all(thetas, inputs), flat, single)
 
     def std(self, theta: ArrayLike) -> FloatArray:
         """Give the spread of the action [n], or [P, n]."""
@@ -106,7 +121,7 @@ class Gaussian(Policy):
         std = self._std(thetas)[:, None, :]
         z = (given - self.network.apply_all(thetas, inputs)) / std
         logs = np.sum(-0.5 * z * z - log_of(std) - HALF_LOG_TWO_PI, axis=-1)
-        return unbatched(logs, flat, single)
+        return drop_axes(logs, flat, single)
 
     def score_sum(
         self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
@@ -134,7 +149,7 @@ class Gaussian(Policy):
         self, thetas: FloatArray, rows: IntArray, observations: NDArray[Any], uniforms: FloatArray | None
     ) -> NDArray[Any]:
         """Choose an action for each observation; see `Policy.act`."""
-        inputs, net = self.network.acting_inputs(observations), self.network
+        inputs, net = self.network.inputs_as_given(observations), self.network
         if uniforms is None:
             return net.apply(thetas, rows, inputs)
         actions, normals = np.empty((len(rows), net.outputs)), standard_normal(uniforms)
@@ -143,22 +158,31 @@ class Gaussian(Policy):
         )
         return actions
 
-    def executed(self, actions: NDArray[Any]) -> NDArray[Any]:
+    def execute(self, actions: NDArray[Any]) -> NDArray[Any]:
         """Give the actions within the bounds of the environment [B, n]."""
-        return self.bounds.apply(actions)
+        return self._bounds.apply(actions)
 
     def initial_theta(self, generator: np.random.Generator) -> FloatArray:
         """Draw hidden weights; the last layer is small, so that the mean begins near the middle of the bounds."""
         if not self.network.hidden:
             return np.zeros(self.dim)
-        return np.concatenate([self.network.initial(generator, last=0.01), np.zeros(self.bounds.size)])
+        return np.concatenate([self.network.draw_start(generator, last=0.01), np.zeros(self._bounds.size)])
+
+    def recipe(self) -> dict[str, Any]:
+        """Give what the constructor takes."""
+        return {**self.network.recipe(), **self._bounds.recipe(), "initial_std": self.initial_std}
+
+    @classmethod
+    def from_recipe(cls, recipe: Mapping[str, Any]) -> "Gaussian":
+        """Make the policy that `recipe` told."""
+        return cls(**with_infinities(recipe))
 
     def _std(self, thetas: FloatArray) -> FloatArray:
         return self.initial_std * exp_of(thetas[:, self.network.dim :])
 
     def _checked_actions(self, actions: ArrayLike, size: int) -> FloatArray:
         given = np.asarray(actions, dtype=np.float64)
-        shape = (size, self.bounds.size)
+        shape = (size, self._bounds.size)
         if given.shape != shape and not (size == 1 and given.shape == shape[1:]):
             raise InputError("actions", f"have shape {shape}", f"shape {given.shape}")
         return given.reshape(shape)
@@ -166,7 +190,7 @@ class Gaussian(Policy):
     def __repr__(self) -> str:
         net = self.network
         hidden = f", hidden={net.hidden}, activation={net.activation!r}" if net.hidden else ""
-        return f"Gaussian({net.inputs}, {self.bounds}{hidden}, initial_std={self.initial_std:g})"
+        return f"Gaussian({net.inputs}, {self._bounds}{hidden}, initial_std={self.initial_std:g})"
 
 
 def standard_normal(uniforms: FloatArray) -> FloatArray:

@@ -4,10 +4,10 @@
     LinearGibbs      h(o, a, theta) = features(o)[a] . theta      d = k
     Gibbs            h is the user's own function
 
-Each knows `bounds` = (M_d, M_h), the constants of `as:nabla_logpi` that bound the score and the Hessian of log pi.
-For a linear h with feature spread D = max ||phi(o, a) - phi(o, b)|| they are D and D^2 / 4 (the Hessian is minus the
-covariance of features), hence sqrt(2) and 1/2 for a table; these are sharp, and smaller than those stated below the
-assumption.
+Each knows `score_bounds` = (M_d, M_h), the constants of `as:nabla_logpi` that bound the score and the Hessian of
+log pi. For a linear h with feature spread D = max ||phi(o, a) - phi(o, b)|| they are D and D^2 / 4 (the Hessian is
+minus the covariance of features), hence sqrt(2) and 1/2 for a table; these are sharp, and smaller than those stated
+below the assumption.
 
 No sum here goes through BLAS, and a row of a batch has the same bits whatever else is in the batch.
 """
@@ -28,9 +28,10 @@ from riskgrad.policy.base import (
     checked_states,
     checked_theta,
     checked_thetas,
+    drop_axes,
 )
-from riskgrad.policy.softmax import chosen_log_softmax, gathered, preference_weights, softmax
-from riskgrad.types import FloatArray
+from riskgrad.policy.softmax import action_log_softmax, preference_weights, softmax, sum_by_visit
+from riskgrad.types import ActionKind, Choice, FloatArray, Numbers, ObservationKind, States
 
 Features = Callable[[Any], ArrayLike]
 Preference = Callable[[FloatArray, Any], ArrayLike]
@@ -48,9 +49,11 @@ class TabularGibbs(Policy):
         n_actions: A; theta[s * A + a] is the preference for action a in state s.
     """
 
+    name = "table"
+
     def __init__(self, n_states: int, n_actions: int) -> None:
-        self.n_states = _positive("n_states", n_states)
-        self.n_actions = _positive("n_actions", n_actions)
+        self.n_states = _checked_count("n_states", n_states)
+        self.n_actions = _checked_count("n_actions", n_actions)
 
     @property
     def dim(self) -> int:
@@ -58,7 +61,17 @@ class TabularGibbs(Policy):
         return self.n_states * self.n_actions
 
     @property
-    def bounds(self) -> tuple[float, float]:
+    def reads(self) -> tuple[States]:
+        """Its states."""
+        return (States(self.n_states),)
+
+    @property
+    def acts(self) -> Choice:
+        """One of A."""
+        return Choice(self.n_actions)
+
+    @property
+    def score_bounds(self) -> tuple[float, float]:
         """(M_d, M_h) of `as:nabla_logpi`."""
         return (float(np.sqrt(2.0)), 0.5) if self.n_actions > 1 else (0.0, 0.0)
 
@@ -71,14 +84,14 @@ class TabularGibbs(Policy):
         """Give pi_theta(a | s) [B, A]; see `Policy.probabilities`."""
         thetas, flat = checked_thetas(theta, self.dim)
         states, single = checked_states(observations, self.n_states)
-        return _shaped(softmax(self._preferences(thetas, states)), flat, single)
+        return drop_axes(softmax(self._preferences(thetas, states)), flat, single)
 
     def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
         """Give log pi_theta(a_b | s_b) [B]; see `Policy.log_prob`."""
         thetas, flat = checked_thetas(theta, self.dim)
         states, single = checked_states(observations, self.n_states)
         chosen = checked_actions(actions, len(states), self.n_actions)
-        return _shaped(chosen_log_softmax(self._preferences(thetas, states), chosen), flat, single)
+        return drop_axes(action_log_softmax(self._preferences(thetas, states), chosen), flat, single)
 
     def score_sum(
         self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
@@ -88,11 +101,29 @@ class TabularGibbs(Policy):
         states, _ = checked_states(observations, self.n_states)
         chosen = checked_actions(actions, len(states), self.n_actions)
         scale = checked_coefficients(coefficients, len(states))
-        sums = gathered(states, chosen, scale, (self.n_states, self.n_actions))
+        sums = sum_by_visit(states, chosen, scale, (self.n_states, self.n_actions))
         return preference_weights(sums, softmax(vector.reshape(sums.shape))).ravel()
 
+    def preference_table(self, thetas: FloatArray) -> FloatArray:
+        """Give the preferences [P, S, A], which are the parameters."""
+        return thetas.reshape(len(thetas), self.n_states, self.n_actions)
+
+    @classmethod
+    def fit(cls, gives: ObservationKind, takes: ActionKind) -> "TabularGibbs":
+        """Make a table of the states and actions of a source; refuse where it has none."""
+        if isinstance(takes, Numbers):
+            raise InputError("policy", "not be a table where actions are numbers", cls.name, "try 'linear' or 'mlp'")
+        if not isinstance(gives, States) or not isinstance(takes, Choice):
+            rule = "not be a table where observations are no states"
+            raise InputError("policy", rule, cls.name, "try 'linear' or 'mlp'")
+        return cls(gives.n, takes.n)
+
+    def recipe(self) -> dict[str, Any]:
+        """Give the two sizes."""
+        return {"n_states": self.n_states, "n_actions": self.n_actions}
+
     def _preferences(self, thetas: FloatArray, states: NDArray[np.intp]) -> FloatArray:
-        return thetas.reshape(len(thetas), self.n_states, self.n_actions)[:, states]
+        return self.preference_table(thetas)[:, states]
 
     def __repr__(self) -> str:
         return f"TabularGibbs({self.n_states}, {self.n_actions})"
@@ -110,7 +141,7 @@ class LinearGibbs(Policy):
     def __init__(self, features: ArrayLike | Features, example: Any = 0) -> None:
         self._function: Features | None = features if callable(features) else None
         if callable(features):
-            self._table = _called("features", features, example)
+            self._table = _call_once("features", features, example)
             self._ndim = np.ndim(example)
         else:
             self._table = np.asarray(features, dtype=np.float64)
@@ -127,11 +158,23 @@ class LinearGibbs(Policy):
         """Number of parameters k."""
         return self._dim
 
-    @cached_property
-    def bounds(self) -> tuple[float, float] | None:
+    @property
+    def reads(self) -> tuple[ObservationKind, ...]:
+        """The states of a table of features; not known for features given as a function."""
+        return (States(len(self._table)),) if self._function is None else ()
+
+    @property
+    def acts(self) -> Choice:
+        """One of A."""
+        return Choice(self.n_actions)
+
+    @property
+    def score_bounds(self) -> tuple[float, float] | None:
         """(M_d, M_h) of `as:nabla_logpi`; None for features given as a function, whose spread is not known."""
-        if self._function is not None:
-            return None
+        return None if self._function is not None else self._spread_bounds
+
+    @cached_property
+    def _spread_bounds(self) -> tuple[float, float]:
         gaps = (self._table - self._table[:, a : a + 1] for a in range(self.n_actions))
         spread = max(float(np.sqrt(np.max(np.sum(gap * gap, axis=-1)))) for gap in gaps)
         return spread, spread * spread / 4.0
@@ -147,14 +190,14 @@ class LinearGibbs(Policy):
         """Give pi_theta(a | o) [B, A]; see `Policy.probabilities`."""
         thetas, flat = checked_thetas(theta, self.dim)
         batch, single = self._checked(observations)
-        return _shaped(softmax(self._preferences(thetas, batch)), flat, single)
+        return drop_axes(softmax(self._preferences(thetas, batch)), flat, single)
 
     def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
         """Give log pi_theta(a_b | o_b) [B]; see `Policy.log_prob`."""
         thetas, flat = checked_thetas(theta, self.dim)
         batch, single = self._checked(observations)
         chosen = checked_actions(actions, len(batch), self.n_actions)
-        return _shaped(chosen_log_softmax(self._preferences(thetas, batch), chosen), flat, single)
+        return drop_axes(action_log_softmax(self._preferences(thetas, batch), chosen), flat, single)
 
     def score_sum(
         self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
@@ -164,8 +207,8 @@ class LinearGibbs(Policy):
         batch, _ = self._checked(observations)
         chosen = checked_actions(actions, len(batch), self.n_actions)
         scale = checked_coefficients(coefficients, len(batch))
-        distinct, where = _distinct(batch)
-        sums = gathered(where, chosen, scale, (len(distinct), self.n_actions))
+        distinct, where = _distinct_observations(batch)
+        sums = sum_by_visit(where, chosen, scale, (len(distinct), self.n_actions))
         total = np.zeros(self.dim)
         for piece in self._pieces(len(distinct)):
             features = self._features(distinct[piece])
@@ -226,34 +269,44 @@ class Gibbs(Policy):
         bounds: tuple[float, float] | None = None,
         example: Any = 0,
     ) -> None:
-        self._dim = _positive("dim", dim)
+        self._dim = _checked_count("dim", dim)
         self._preference, self._gradient = preference, gradient
         self._ndim = np.ndim(example)
-        first = _called("preference", lambda one: preference(np.zeros(self._dim), one), example)
+        first = _call_once("preference", lambda one: preference(np.zeros(self._dim), one), example)
         if first.ndim != 1 or first.size == 0:
             raise InputError("preference", "return one number per action, [A]", f"shape {first.shape}")
         self.n_actions = len(first)
         if bounds is not None and (len(bounds) != 2 or not all(0.0 <= bound < np.inf for bound in bounds)):
             raise InputError("bounds", "be two finite numbers (M_d, M_h), not negative", bounds)
-        self.bounds = bounds
+        self._bounds = bounds
 
     @property
     def dim(self) -> int:
         """Number of parameters d."""
         return self._dim
 
+    @property
+    def acts(self) -> Choice:
+        """One of A."""
+        return Choice(self.n_actions)
+
+    @property
+    def score_bounds(self) -> tuple[float, float] | None:
+        """(M_d, M_h) as they were given."""
+        return self._bounds
+
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
         """Give pi_theta(a | o) [B, A]; see `Policy.probabilities`."""
         thetas, flat = checked_thetas(theta, self.dim)
         batch, single = checked_batch(observations, self._ndim)
-        return _shaped(softmax(self._preferences(thetas, batch)), flat, single)
+        return drop_axes(softmax(self._preferences(thetas, batch)), flat, single)
 
     def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
         """Give log pi_theta(a_b | o_b) [B]; see `Policy.log_prob`."""
         thetas, flat = checked_thetas(theta, self.dim)
         batch, single = checked_batch(observations, self._ndim)
         chosen = checked_actions(actions, len(batch), self.n_actions)
-        return _shaped(chosen_log_softmax(self._preferences(thetas, batch), chosen), flat, single)
+        return drop_axes(action_log_softmax(self._preferences(thetas, batch), chosen), flat, single)
 
     def score_sum(
         self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
@@ -263,8 +316,8 @@ class Gibbs(Policy):
         batch, _ = checked_batch(observations, self._ndim)
         chosen = checked_actions(actions, len(batch), self.n_actions)
         scale = checked_coefficients(coefficients, len(batch))
-        distinct, where = _distinct(batch)
-        sums = gathered(where, chosen, scale, (len(distinct), self.n_actions))
+        distinct, where = _distinct_observations(batch)
+        sums = sum_by_visit(where, chosen, scale, (len(distinct), self.n_actions))
         weights = preference_weights(sums, softmax(self._preferences(vector[None], distinct)[0]))
         if self._gradient is None:
             return self._differences(vector, distinct, weights)
@@ -289,7 +342,7 @@ class Gibbs(Policy):
         return slopes
 
     def _preferences(self, thetas: FloatArray, batch: NDArray[Any]) -> FloatArray:
-        distinct, where = _distinct(batch)
+        distinct, where = _distinct_observations(batch)
         found = np.empty((len(thetas), len(distinct), self.n_actions))
         for p, theta in enumerate(thetas):
             for b, one in enumerate(distinct):
@@ -303,7 +356,7 @@ class Gibbs(Policy):
         return f"Gibbs({self.n_actions} actions, {self.dim} parameters)"
 
 
-def _distinct(batch: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def _distinct_observations(batch: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Give the different observations and where each is; a user's function is then called once for each state."""
     if batch.ndim == 1 and batch.dtype.kind in "iu":
         distinct, where = np.unique(batch, return_inverse=True)
@@ -311,13 +364,7 @@ def _distinct(batch: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     return batch, np.arange(len(batch))
 
 
-def _shaped(values: FloatArray, flat: bool, single: bool) -> FloatArray:
-    """Drop the axis P of a flat theta and the axis B of a single observation."""
-    without_batch = values[:, 0] if single else values
-    return without_batch[0] if flat else without_batch
-
-
-def _called(name: str, function: Features, example: Any) -> FloatArray:
+def _call_once(name: str, function: Features, example: Any) -> FloatArray:
     try:
         return np.asarray(function(example), dtype=np.float64)
     except Exception as error:
@@ -327,7 +374,7 @@ def _called(name: str, function: Features, example: Any) -> FloatArray:
         ) from error
 
 
-def _positive(name: str, value: int) -> int:
+def _checked_count(name: str, value: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise InputError(name, "be an integer of at least 1", value)
     return int(value)

@@ -9,8 +9,10 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskgrad.policy.base import Policy, WithoutDensity
-from riskgrad.types import FloatArray, IntArray
+from riskgrad.policy.base import Layers, Policy, WithoutDensity
+from riskgrad.policy.bounds import Bounds
+from riskgrad.policy.normalize import ObservationStatistics
+from riskgrad.types import ActionKind, FloatArray, IntArray, ObservationKind
 
 
 @final
@@ -22,37 +24,76 @@ class Greedy(WithoutDensity):
     """
 
     def __init__(self, policy: Policy) -> None:
-        self.policy = policy
+        self._inner = policy
 
     @property
     def dim(self) -> int:
         """Number of parameters d, those of the policy."""
-        return self.policy.dim
+        return self._inner.dim
+
+    @property
+    def inner(self) -> Policy:
+        """The policy whose mode it is."""
+        return self._inner
+
+    @property
+    def reads(self) -> tuple[ObservationKind, ...]:
+        """What the policy reads."""
+        return self._inner.reads
+
+    @property
+    def acts(self) -> ActionKind | None:
+        """As the policy acts."""
+        return self._inner.acts
+
+    @property
+    def statistics(self) -> ObservationStatistics | None:
+        """The statistics of the policy, where it has some."""
+        return self._inner.statistics
+
+    def by(self, statistics: ObservationStatistics) -> "Greedy":
+        """Give the mode of the policy by other statistics."""
+        return Greedy(self._inner.by(statistics))
+
+    @property
+    def action_bounds(self) -> Bounds | None:
+        """The bounds of the policy."""
+        return self._inner.action_bounds
+
+    @property
+    def layers(self) -> Layers | None:
+        """The layers of the policy, of which the largest output is taken."""
+        layers = self._inner.layers
+        return None if layers is None else layers._replace(greedy=True)
+
+    def layer_thetas(self, thetas: FloatArray) -> FloatArray:
+        """Give the parameters of the policy's layers."""
+        return self._inner.layer_thetas(thetas)
 
     @property
     def layered(self) -> bool:
         """Whether the policy is; see `Policy.layered`."""
-        return self.policy.layered
+        return self._inner.layered
 
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
         """Give 1 for the likeliest action and 0 for others [B, A]."""
-        return certain(self.policy.probabilities(theta, observations))
+        return point_mass(self._inner.probabilities(theta, observations))
 
     def act(
         self, thetas: FloatArray, rows: IntArray, observations: NDArray[Any], uniforms: FloatArray | None
     ) -> NDArray[Any]:
         """Give the likeliest action for each observation; see `Policy.act`."""
         del uniforms
-        return self.policy.act(thetas, rows, observations, None)
+        return self._inner.act(thetas, rows, observations, None)
 
-    def executed(self, actions: NDArray[Any]) -> NDArray[Any]:
+    def execute(self, actions: NDArray[Any]) -> NDArray[Any]:
         """Give what the environment is to do, as the policy does."""
-        return self.policy.executed(actions)
+        return self._inner.execute(actions)
 
     def __repr__(self) -> str:
-        return f"Greedy({self.policy!r})"
+        return f"Greedy({self._inner!r})"
 
 
-def certain(scores: FloatArray) -> FloatArray:
+def point_mass(scores: FloatArray) -> FloatArray:
     """Give 1 for the first of the largest scores along the last axis and 0 for others."""
     return np.eye(scores.shape[-1])[np.argmax(scores, axis=-1)]

@@ -16,16 +16,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.errors import InputError
 from riskgrad.policy.base import (
+    Layers,
     Policy,
     checked_actions,
     checked_batch,
     checked_coefficients,
     checked_theta,
     checked_thetas,
-    chosen,
+    choose_actions,
+    drop_axes,
 )
-from riskgrad.policy.network import unbatched
-from riskgrad.types import FloatArray, IntArray
+from riskgrad.policy.mlp import fit_network
+from riskgrad.types import ActionKind, Choice, FloatArray, IntArray, ObservationKind, Vectors
 
 
 @final
@@ -38,6 +40,8 @@ class LinearSoftmax(Policy):
         feature_bound: the largest Euclidean norm M of an observation, where known; 1 for a soft one-hot.
     """
 
+    name = "linear"
+
     def __init__(self, n_features: int, n_actions: int, feature_bound: float | None = None) -> None:
         for name, value in (("n_features", n_features), ("n_actions", n_actions)):
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
@@ -45,7 +49,7 @@ class LinearSoftmax(Policy):
         if feature_bound is not None and not 0.0 < feature_bound < np.inf:
             raise InputError("feature_bound", "be positive and finite, or None", feature_bound)
         self.n_features, self.n_actions = int(n_features), int(n_actions)
-        self.feature_norm = feature_bound
+        self._feature_bound = feature_bound
 
     @property
     def dim(self) -> int:
@@ -53,11 +57,31 @@ class LinearSoftmax(Policy):
         return self.n_features * self.n_actions
 
     @property
-    def bounds(self) -> tuple[float, float] | None:
+    def reads(self) -> tuple[Vectors]:
+        """Vectors of its features."""
+        return (Vectors(self.n_features),)
+
+    @property
+    def acts(self) -> Choice:
+        """One of A."""
+        return Choice(self.n_actions)
+
+    @property
+    def layers(self) -> Layers:
+        """One layer without biases."""
+        return Layers((self.n_features, self.n_actions), bias=False, relu=False, greedy=False)
+
+    @property
+    def feature_norm(self) -> float | None:
+        """The largest norm of an observation, as it was given."""
+        return self._feature_bound
+
+    @property
+    def score_bounds(self) -> tuple[float, float] | None:
         """(M_d, M_h) of `as:nabla_logpi`; None where the norm of observations is not known."""
-        if self.feature_norm is None:
+        if self._feature_bound is None:
             return None
-        norm = self.feature_norm if self.n_actions > 1 else 0.0
+        norm = self._feature_bound if self.n_actions > 1 else 0.0
         return float(np.sqrt(2.0)) * norm, 0.5 * norm * norm
 
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
@@ -66,7 +90,7 @@ class LinearSoftmax(Policy):
 
         thetas, flat = checked_thetas(theta, self.dim)
         batch, single = self._checked(observations)
-        return unbatched(linear_softmax.all_probabilities(thetas, batch, self.n_actions), flat, single)
+        return drop_axes(linear_softmax.all_probabilities(thetas, batch, self.n_actions), flat, single)
 
     def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
         """Give log pi_theta(a_b | o_b) [B]; see `Policy.log_prob`."""
@@ -75,7 +99,7 @@ class LinearSoftmax(Policy):
         thetas, flat = checked_thetas(theta, self.dim)
         batch, single = self._checked(observations)
         taken = checked_actions(actions, len(batch), self.n_actions)
-        return unbatched(linear_softmax.all_log_probabilities(thetas, batch, taken, self.n_actions), flat, single)
+        return drop_axes(linear_softmax.all_log_probabilities(thetas, batch, taken, self.n_actions), flat, single)
 
     def score_sum(
         self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
@@ -106,10 +130,24 @@ class LinearSoftmax(Policy):
         """Choose an action for each observation; see `Policy.act`."""
         from riskgrad.kernels import linear_softmax  # noqa: PLC0415
 
-        return chosen(
+        return choose_actions(
             linear_softmax.own_probabilities(thetas, rows, observations, self.n_actions),
             None if uniforms is None else uniforms[:, 0],
         )
+
+    @classmethod
+    def fit(cls, gives: ObservationKind, takes: ActionKind) -> Policy:
+        """Make the linear policy of a source: with biases, or without them for a choice from a soft one-hot.
+
+        Biases add nothing to numbers that sum to 1, and without them a compiled loop skips the zeros.
+        """
+        if isinstance(gives, Vectors) and gives.one_hot and isinstance(takes, Choice):
+            return cls(gives.size, takes.n)
+        return fit_network(gives, takes, ())
+
+    def recipe(self) -> dict[str, Any]:
+        """Give what the constructor takes."""
+        return {"n_features": self.n_features, "n_actions": self.n_actions, "feature_bound": self._feature_bound}
 
     def _checked(self, observations: ArrayLike) -> tuple[FloatArray, bool]:
         batch, single = checked_batch(observations, 1)

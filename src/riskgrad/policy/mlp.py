@@ -16,7 +16,7 @@ an action is a vector [k] of indices, and its probability is the product.
 """
 
 from collections.abc import Sequence
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,10 +24,13 @@ from numpy.typing import ArrayLike, NDArray
 from riskgrad.errors import InputError
 from riskgrad.kernels import network_passes
 from riskgrad.kernels.elementary import exp_of
-from riskgrad.policy.base import Policy, checked_coefficients, checked_theta, checked_thetas
-from riskgrad.policy.network import Activation, Network, checked_hidden, unbatched
+from riskgrad.policy.base import Layers, Policy, checked_coefficients, checked_theta, checked_thetas, drop_axes
+from riskgrad.policy.gaussian import Gaussian
+from riskgrad.policy.network import Activation, Network, checked_hidden
 from riskgrad.policy.softmax import log_softmax, softmax
-from riskgrad.types import FloatArray, IntArray
+from riskgrad.types import ActionKind, Choice, Choices, FloatArray, IntArray, Numbers, ObservationKind, States, Vectors
+
+HIDDEN: Final = (32, 32)
 
 
 @final
@@ -41,11 +44,13 @@ class MLP(Policy):
         activation: "tanh" or "relu".
     """
 
+    name = "mlp"
+
     def __init__(
         self,
         inputs: int,
         n_actions: int | Sequence[int],
-        hidden: Sequence[int] | int = (32, 32),
+        hidden: Sequence[int] | int = HIDDEN,
         activation: Activation = "tanh",
     ) -> None:
         several = isinstance(n_actions, Sequence | np.ndarray)
@@ -66,6 +71,23 @@ class MLP(Policy):
         return self.network.dim
 
     @property
+    def reads(self) -> tuple[ObservationKind, ...]:
+        """Vectors of its inputs, or as many states."""
+        return Vectors(self.network.inputs), States(self.network.inputs)
+
+    @property
+    def acts(self) -> Choice | Choices:
+        """One of A, or one of each component."""
+        return Choice(self.n_actions) if isinstance(self.n_actions, int) else Choices(self.n_actions)
+
+    @property
+    def layers(self) -> Layers | None:
+        """Its network, for one component."""
+        if not isinstance(self.n_actions, int):
+            return None
+        return Layers(self.network.widths, bias=True, relu=self.network.relu, greedy=False)
+
+    @property
     def layered(self) -> bool:
         """Whether the network has hidden layers."""
         return bool(self.network.hidden)
@@ -79,7 +101,7 @@ class MLP(Policy):
         """Give pi_theta(a | o) [B, A]; see `Policy.probabilities`. Several components follow one another."""
         thetas, flat = checked_thetas(theta, self.dim)
         inputs, single = self.network.checked_inputs(observations)
-        return unbatched(self._over_parts(softmax, self.network.apply_all(thetas, inputs)), flat, single)
+        return drop_axes(self._over_parts(softmax, self.network.apply_all(thetas, inputs)), flat, single)
 
     def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
         """Give log pi_theta(a_b | o_b) [B]; see `Policy.log_prob`."""
@@ -87,7 +109,7 @@ class MLP(Policy):
         inputs, single = self.network.checked_inputs(observations)
         indices = self._checked_actions(actions, len(inputs))
         logs = self._over_parts(log_softmax, self.network.apply_all(thetas, inputs))
-        return unbatched(np.sum(logs[:, np.arange(len(inputs))[:, None], indices], axis=-1), flat, single)
+        return drop_axes(np.sum(logs[:, np.arange(len(inputs))[:, None], indices], axis=-1), flat, single)
 
     def score_sum(
         self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
@@ -114,17 +136,27 @@ class MLP(Policy):
     ) -> NDArray[Any]:
         """Choose an action for each observation; see `Policy.act`."""
         picked = np.empty((len(rows), len(self._parts)), dtype=np.int64)
-        inputs = self.network.acting_inputs(observations)
+        inputs = self.network.inputs_as_given(observations)
         numbers = self._none if uniforms is None else uniforms
         sizes, relu = self.network.sizes, self.network.relu
-        network_passes.choose_actions(
+        network_passes.draw_choices(
             thetas, rows, inputs, sizes, relu, self._begins, numbers, uniforms is None, picked
         )
         return picked[:, 0] if isinstance(self.n_actions, int) else picked
 
     def initial_theta(self, generator: np.random.Generator) -> FloatArray:
         """Draw hidden weights; the last layer is small, so that all actions begin with nearly the same chance."""
-        return self.network.initial(generator, last=0.01)
+        return self.network.draw_start(generator, last=0.01)
+
+    @classmethod
+    def fit(cls, gives: ObservationKind, takes: ActionKind) -> Policy:
+        """Make a network of 32 and 32 units for a source: of preferences, or of the mean of normal numbers."""
+        return fit_network(gives, takes, HIDDEN)
+
+    def recipe(self) -> dict[str, Any]:
+        """Give what the constructor takes."""
+        n_actions = self.n_actions if isinstance(self.n_actions, int) else list(self.n_actions)
+        return {**self.network.recipe(), "n_actions": n_actions}
 
     def _over_parts(self, function: Any, outputs: FloatArray) -> FloatArray:
         """Apply a function of preferences to each component of the outputs [..., n]."""
@@ -147,6 +179,14 @@ class MLP(Policy):
     def __repr__(self) -> str:
         net = self.network
         return f"MLP({net.inputs}, {self.n_actions}, hidden={net.hidden}, activation={net.activation!r})"
+
+
+def fit_network(gives: ObservationKind, takes: ActionKind, hidden: tuple[int, ...]) -> Policy:
+    """Make a policy whose preferences, or whose mean, is a network with these hidden layers; none is linear."""
+    inputs = gives.n if isinstance(gives, States) else gives.size
+    if isinstance(takes, Numbers):
+        return Gaussian(inputs, takes.low, takes.high, hidden)
+    return MLP(inputs, takes.n if isinstance(takes, Choice) else takes.sizes, hidden)
 
 
 def _entropy_slopes(preferences: FloatArray) -> FloatArray:

@@ -45,7 +45,7 @@ class Network:
                 raise InputError(name, "be an integer of at least 1", value)
         if self.activation not in ("tanh", "relu"):
             raise UnknownNameError("activation", self.activation, ["tanh", "relu"])
-        object.__setattr__(self, "sizes", np.array([self.inputs, *self.hidden, self.outputs], dtype=np.int64))
+        object.__setattr__(self, "sizes", np.array(self.widths, dtype=np.int64))
 
     @property
     def relu(self) -> bool:
@@ -53,9 +53,18 @@ class Network:
         return self.activation == "relu"
 
     @property
+    def widths(self) -> tuple[int, ...]:
+        """Units of each layer, the inputs first and the outputs last."""
+        return self.inputs, *self.hidden, self.outputs
+
+    @property
     def dim(self) -> int:
         """Number of parameters: (inputs + 1) * outputs of each layer."""
         return int(np.sum((self.sizes[:-1] + 1) * self.sizes[1:]))
+
+    def recipe(self) -> dict[str, Any]:
+        """Give what a policy's recipe says of its network."""
+        return {"inputs": self.inputs, "hidden": list(self.hidden), "activation": self.activation}
 
     def apply(self, thetas: FloatArray, rows: IntArray, inputs: FloatArray) -> FloatArray:
         """Give the outputs [B, n] of inputs [B, k], each through thetas[rows[b]]; theta may be longer than dim."""
@@ -91,7 +100,7 @@ class Network:
             raise InputError("observations", rule, f"{batch.dtype} of shape {batch.shape}")
         return np.atleast_2d(contiguous(batch, np.float64)), batch.ndim == 1
 
-    def acting_inputs(self, observations: NDArray[Any]) -> FloatArray:
+    def inputs_as_given(self, observations: NDArray[Any]) -> FloatArray:
         """Give inputs [B, k] from observations that a source of episodes has checked."""
         if observations.ndim == 1 and observations.dtype.kind in "iu":
             return one_hot(observations, self.inputs)
@@ -100,7 +109,7 @@ class Network:
             return observations
         return contiguous(observations, np.float64)
 
-    def initial(self, generator: np.random.Generator, last: float) -> FloatArray:
+    def draw_start(self, generator: np.random.Generator, last: float) -> FloatArray:
         """Draw a start [d]: weights of variance 1 / inputs (2 / inputs for relu), the last layer scaled, biases 0."""
         gain = 2.0 if self.activation == "relu" else 1.0
         parts: list[FloatArray] = []
@@ -121,9 +130,3 @@ def one_hot(states: NDArray[Any], size: int) -> FloatArray:
 def checked_hidden(hidden: Sequence[int] | int) -> tuple[int, ...]:
     """Return the units of the hidden layers as a tuple; one number is one layer."""
     return (hidden,) if isinstance(hidden, int) else tuple(hidden)
-
-
-def unbatched(values: FloatArray, flat: bool, single: bool) -> FloatArray:
-    """Drop the axis P of a flat theta and the axis B of a single observation."""
-    without_batch = values[:, 0] if single else values
-    return without_batch[0] if flat else without_batch

@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.errors import InputError
-from riskgrad.policy.base import Policy
-from riskgrad.types import FloatArray, IntArray
+from riskgrad.policy.base import Layers, Policy, describe_policy, rebuild_policy
+from riskgrad.policy.bounds import Bounds
+from riskgrad.types import ActionKind, FloatArray, IntArray, ObservationKind, Vectors
 
 LIMIT: Final = 10.0
 SMALLEST_STD: Final = 1e-8
@@ -76,7 +77,7 @@ class ObservationStatistics:
         found = np.sqrt(self.squares / self.count)
         return np.where(found > SMALLEST_STD, found, 1.0)
 
-    def merged(self, other: "ObservationStatistics") -> "ObservationStatistics":
+    def merge(self, other: "ObservationStatistics") -> "ObservationStatistics":
         """Both together (Chan, Golub and LeVeque's formula, which loses no digits to a large mean)."""
         count = self.count + other.count
         if count == 0.0:
@@ -86,7 +87,7 @@ class ObservationStatistics:
         squares = self.squares + other.squares + gap * gap * (self.count * other.count / count)
         return ObservationStatistics(count, mean, squares)
 
-    def updated(self, lengths: ArrayLike, sums: ArrayLike) -> "ObservationStatistics":
+    def add(self, lengths: ArrayLike, sums: ArrayLike) -> "ObservationStatistics":
         """Add what episodes saw.
 
         Args:
@@ -103,7 +104,7 @@ class ObservationStatistics:
             return self
         first, second = np.sum(parts, axis=0)
         squares = np.maximum(second - first * first / count, 0.0)
-        return self.merged(ObservationStatistics(count, self.mean + first / count, squares))
+        return self.merge(ObservationStatistics(count, self.mean + first / count, squares))
 
     def arrays(self) -> dict[str, FloatArray]:
         """What a checkpoint holds."""
@@ -129,27 +130,85 @@ class Normalized(Policy):
     """
 
     def __init__(self, policy: Policy, statistics: ObservationStatistics, limit: float = LIMIT) -> None:
-        self.policy, self.statistics, self.limit = policy, statistics, float(limit)
+        self._inner, self._statistics, self.limit = policy, statistics, float(limit)
         self._mean, self._scale = statistics.mean, 1.0 / statistics.std
 
     @property
     def dim(self) -> int:
         """Number of parameters d, those of the policy."""
-        return self.policy.dim
+        return self._inner.dim
+
+    @property
+    def inner(self) -> Policy:
+        """The policy that sees normalized observations."""
+        return self._inner
+
+    @property
+    def statistics(self) -> ObservationStatistics:
+        """By which observations are normalized."""
+        return self._statistics
+
+    @property
+    def reads(self) -> tuple[ObservationKind, ...]:
+        """Vectors as long as the statistics, where the policy reads those."""
+        own = Vectors(len(self._mean))
+        return (own,) if not self._inner.reads or own in self._inner.reads else self._inner.reads
+
+    @property
+    def acts(self) -> ActionKind | None:
+        """As the policy acts."""
+        return self._inner.acts
+
+    @property
+    def has_density(self) -> bool:
+        """Whether the policy has one."""
+        return self._inner.has_density
+
+    @property
+    def action_bounds(self) -> Bounds | None:
+        """The bounds of the policy."""
+        return self._inner.action_bounds
+
+    @property
+    def layers(self) -> Layers | None:
+        """The layers of the policy, with biases, which take the normalization in."""
+        layers = self._inner.layers
+        return None if layers is None else layers._replace(bias=True)
+
+    def layer_thetas(self, thetas: FloatArray) -> FloatArray:
+        """Give the parameters with which the policy's layers act on observations as they are.
+
+        The first layer, weights [k, n] and biases [n], takes the normalization in: w . ((o - mean) / std) + b is
+        w' . o + b' with w' = w / std and b' = b - w' . mean. That is exact but for rounding, as long as nothing is
+        clipped: a finite limit is refused.
+        """
+        if np.isfinite(self.limit):
+            advice = "write Normalized(policy, statistics, np.inf), or pass gymnasium.make(id) to play any policy"
+            raise InputError("policy", "have no limit on normalized observations, to run compiled", self, advice)
+        layers = self._inner.layers
+        outputs = 0 if layers is None else layers.widths[1]
+        inner, k = self._inner.layer_thetas(thetas), len(self._mean)
+        size = k * outputs
+        weights = inner[:, :size].reshape(-1, k, outputs) * self._scale[:, np.newaxis]
+        has_bias = inner.shape[1] > size
+        biases = inner[:, size : size + outputs].copy() if has_bias else np.zeros((len(inner), outputs))
+        for feature, middle in enumerate(self._mean.tolist()):
+            biases -= middle * weights[:, feature]
+        return np.concatenate([weights.reshape(len(inner), size), biases, inner[:, size + outputs :]], axis=1)
 
     @property
     def layered(self) -> bool:
         """Whether the policy is; see `Policy.layered`."""
-        return self.policy.layered
+        return self._inner.layered
 
     @property
     def noise_size(self) -> int:
         """As many uniform numbers as the policy takes."""
-        return self.policy.noise_size
+        return self._inner.noise_size
 
     def by(self, statistics: ObservationStatistics) -> "Normalized":
         """Give the same policy by other statistics."""
-        return Normalized(self.policy, statistics, self.limit)
+        return Normalized(self._inner, statistics, self.limit)
 
     def normalize(self, observations: ArrayLike) -> FloatArray:
         """Give the observations as the policy sees them, vectors [..., k]."""
@@ -160,50 +219,62 @@ class Normalized(Policy):
 
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
         """Give pi_theta(a | o); see `Policy.probabilities`."""
-        return self.policy.probabilities(theta, self.normalize(observations))
+        return self._inner.probabilities(theta, self.normalize(observations))
 
     def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
         """Give log pi_theta(a | o); see `Policy.log_prob`."""
-        return self.policy.log_prob(theta, self.normalize(observations), actions)
+        return self._inner.log_prob(theta, self.normalize(observations), actions)
 
     def score_sum(
         self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
     ) -> FloatArray:
         """Give a sum of scores; see `Policy.score_sum`."""
-        return self.policy.score_sum(theta, self.normalize(observations), actions, coefficients)
+        return self._inner.score_sum(theta, self.normalize(observations), actions, coefficients)
 
     def entropy_sum(self, theta: ArrayLike, observations: ArrayLike, coefficients: ArrayLike) -> FloatArray:
         """Give a sum of gradients of entropies; see `Policy.entropy_sum`."""
-        return self.policy.entropy_sum(theta, self.normalize(observations), coefficients)
+        return self._inner.entropy_sum(theta, self.normalize(observations), coefficients)
 
     def act(
         self, thetas: FloatArray, rows: IntArray, observations: NDArray[Any], uniforms: FloatArray | None
     ) -> NDArray[Any]:
         """Choose actions; see `Policy.act`."""
-        return self.policy.act(thetas, rows, self.normalize(observations), uniforms)
+        return self._inner.act(thetas, rows, self.normalize(observations), uniforms)
 
-    def executed(self, actions: NDArray[Any]) -> NDArray[Any]:
+    def execute(self, actions: NDArray[Any]) -> NDArray[Any]:
         """Give what the environment is to do, as the policy does."""
-        return self.policy.executed(actions)
+        return self._inner.execute(actions)
 
     def initial_theta(self, generator: np.random.Generator) -> FloatArray:
         """Give the start of the policy."""
-        return self.policy.initial_theta(generator)
+        return self._inner.initial_theta(generator)
+
+    def recipe(self) -> dict[str, Any] | None:
+        """Give the recipe of the policy, the statistics and the limit."""
+        inner = describe_policy(self._inner)
+        numbers = {name: array.tolist() for name, array in self._statistics.arrays().items()}
+        limit = self.limit if np.isfinite(self.limit) else None
+        return None if inner["recipe"] is None else {"policy": inner, "statistics": numbers, "limit": limit}
+
+    @classmethod
+    def from_recipe(cls, recipe: Mapping[str, Any]) -> "Normalized":
+        """Make the policy that `recipe` told."""
+        inner = rebuild_policy(recipe["policy"])
+        if inner is None:
+            raise InputError("policy", "be one that can be rebuilt", recipe["policy"])
+        limit = np.inf if recipe["limit"] is None else recipe["limit"]
+        return cls(inner, ObservationStatistics.from_arrays(recipe["statistics"]), limit)
 
     def arrays(self) -> dict[str, FloatArray]:
         """What a checkpoint holds besides the policy: the statistics and the limit."""
-        return {**self.statistics.arrays(), "limit": np.array([self.limit])}
+        return {**self._statistics.arrays(), "limit": np.array([self.limit])}
 
     @classmethod
     def from_arrays(cls, policy: Policy, arrays: Mapping[str, ArrayLike]) -> "Normalized":
         """Give a policy, or the one inside it, the normalization that `arrays` told."""
         limit = float(np.ravel(np.asarray(arrays["limit"], dtype=np.float64))[0])
-        return cls(bare(policy), ObservationStatistics.from_arrays(arrays), limit)
+        inner = policy.inner if policy.inner is not None and policy.statistics is not None else policy
+        return cls(inner, ObservationStatistics.from_arrays(arrays), limit)
 
     def __repr__(self) -> str:
-        return f"Normalized({self.policy!r}, {self.statistics.count:g} observations)"
-
-
-def bare(policy: Policy) -> Policy:
-    """Give the policy that acts on observations as they are, or as they are normalized."""
-    return policy.policy if isinstance(policy, Normalized) else policy
+        return f"Normalized({self._inner!r}, {self._statistics.count:g} observations)"

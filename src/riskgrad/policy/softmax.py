@@ -24,12 +24,12 @@ def log_softmax(preferences: FloatArray) -> FloatArray:
     return shifted - log_of(np.sum(exp_of(shifted), axis=-1, keepdims=True))
 
 
-def chosen_log_softmax(preferences: FloatArray, actions: NDArray[np.intp]) -> FloatArray:
+def action_log_softmax(preferences: FloatArray, actions: NDArray[np.intp]) -> FloatArray:
     """Give the log-probability [P, B] of the action taken, from preferences [P, B, A] and actions [B]."""
     return log_softmax(preferences)[:, np.arange(len(actions)), actions]
 
 
-def gathered(
+def sum_by_visit(
     where: NDArray[np.intp], actions: NDArray[np.intp], coefficients: FloatArray, shape: tuple[int, int]
 ) -> FloatArray:
     """Add up the coefficients [B] of the visits to each (distinct observation, action), in their order: [U, A]."""

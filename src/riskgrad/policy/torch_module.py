@@ -17,12 +17,10 @@ It needs the extra `torch`: pip install riskgrad[torch].
 # pyright: basic, reportMissingImports=false
 
 import copy
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
-from torch.func import functional_call, vmap
 
 from riskgrad.errors import InputError
 from riskgrad.kernels.elementary import exp_of, log_of
@@ -32,13 +30,17 @@ from riskgrad.policy.base import (
     checked_coefficients,
     checked_theta,
     checked_thetas,
-    chosen,
+    choose_actions,
+    drop_axes,
 )
 from riskgrad.policy.bounds import Bounds
 from riskgrad.policy.gaussian import HALF_LOG_TWO_PI, standard_normal
-from riskgrad.policy.network import one_hot, unbatched
+from riskgrad.policy.network import one_hot
 from riskgrad.policy.softmax import log_softmax, softmax
-from riskgrad.types import FloatArray, IntArray
+from riskgrad.types import Choice, FloatArray, IntArray, Numbers, ObservationKind, States, Vectors
+
+if TYPE_CHECKING:
+    import torch
 
 
 @final
@@ -56,7 +58,7 @@ class TorchModule(Policy):
 
     def __init__(
         self,
-        module: torch.nn.Module,
+        module: "torch.nn.Module",
         inputs: int,
         *,
         low: ArrayLike | None = None,
@@ -68,7 +70,7 @@ class TorchModule(Policy):
         self._parameters = {name: tensor.detach().clone() for name, tensor in self._module.named_parameters()}
         self._sizes = [tensor.numel() for tensor in self._parameters.values()]
         self.inputs = int(inputs)
-        outputs = self._tried()
+        outputs = self._call_once()
         if outputs.ndim != 2 or len(outputs) != 1:
             raise InputError("module", "map [B, k] to [B, outputs]", f"an output of shape {tuple(outputs.shape)}")
         self._outputs = int(outputs.shape[1])
@@ -76,16 +78,31 @@ class TorchModule(Policy):
             raise InputError("low and high", "be given together, or neither for discrete actions", (low, high))
         if not 0.0 < initial_std < np.inf:
             raise InputError("initial_std", "be positive and finite", initial_std)
-        self.bounds = None if low is None or high is None else Bounds.checked(low, high, squashed)
-        if self.bounds is not None and self.bounds.size != self._outputs:
-            raise InputError("low and high", f"have the module's {self._outputs} outputs", self.bounds.size)
-        self.n_actions = self._outputs if self.bounds is None else None
+        self._bounds = None if low is None or high is None else Bounds.of(low, high, squashed)
+        if self._bounds is not None and self._bounds.size != self._outputs:
+            raise InputError("low and high", f"have the module's {self._outputs} outputs", self._bounds.size)
+        self.n_actions = self._outputs if self._bounds is None else None
         self.initial_std = float(initial_std)
 
     @property
     def dim(self) -> int:
         """Number of parameters: those of the module, and n for continuous actions."""
-        return sum(self._sizes) + (0 if self.bounds is None else self._outputs)
+        return sum(self._sizes) + (0 if self._bounds is None else self._outputs)
+
+    @property
+    def reads(self) -> tuple[ObservationKind, ...]:
+        """Vectors of its inputs, or as many states."""
+        return Vectors(self.inputs), States(self.inputs)
+
+    @property
+    def acts(self) -> Choice | Numbers:
+        """One of A, or numbers within its bounds."""
+        return Choice(self._outputs) if self._bounds is None else self._bounds.numbers
+
+    @property
+    def action_bounds(self) -> Bounds | None:
+        """The bounds within which actions are executed; None for discrete ones."""
+        return self._bounds
 
     @property
     def layered(self) -> bool:
@@ -95,15 +112,15 @@ class TorchModule(Policy):
     @property
     def noise_size(self) -> int:
         """One uniform number for a choice, or one for each coordinate."""
-        return 1 if self.bounds is None else self._outputs
+        return 1 if self._bounds is None else self._outputs
 
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
         """Give pi_theta(a | o) [B, A]; see `Policy.probabilities`. Refuses for continuous actions."""
-        if self.bounds is not None:
+        if self._bounds is not None:
             raise InputError("policy", "have finitely many actions for probabilities", self, "use log_prob")
         thetas, flat = checked_thetas(theta, self.dim)
         inputs, single = self._checked_inputs(observations)
-        return unbatched(softmax(self._apply(thetas, inputs)), flat, single)
+        return drop_axes(softmax(self._apply(thetas, inputs)), flat, single)
 
     def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
         """Give log pi_theta(a_b | o_b) [B]; see `Policy.log_prob`."""
@@ -111,11 +128,11 @@ class TorchModule(Policy):
         inputs, single = self._checked_inputs(observations)
         outputs = self._apply(thetas, inputs)
         given = self._checked_actions(actions, len(inputs))
-        if self.bounds is None:
-            return unbatched(log_softmax(outputs)[:, np.arange(len(inputs)), given], flat, single)
+        if self._bounds is None:
+            return drop_axes(log_softmax(outputs)[:, np.arange(len(inputs)), given], flat, single)
         std = self._std(thetas)[:, None, :]
         z = (given - outputs) / std
-        return unbatched(np.sum(-0.5 * z * z - log_of(std) - HALF_LOG_TWO_PI, axis=-1), flat, single)
+        return drop_axes(np.sum(-0.5 * z * z - log_of(std) - HALF_LOG_TWO_PI, axis=-1), flat, single)
 
     def score_sum(
         self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
@@ -126,7 +143,7 @@ class TorchModule(Policy):
         given = self._checked_actions(actions, len(inputs))
         scale = checked_coefficients(coefficients, len(inputs))[:, None]
         outputs = self._apply(vector[None], inputs)[0]
-        if self.bounds is None:
+        if self._bounds is None:
             cotangents = -scale * softmax(outputs)
             cotangents[np.arange(len(inputs)), given] += scale[:, 0]
             return self._pullback(vector, inputs, cotangents)
@@ -141,7 +158,7 @@ class TorchModule(Policy):
         vector = checked_theta(theta, self.dim)
         inputs, _ = self._checked_inputs(observations)
         scale = checked_coefficients(coefficients, len(inputs))
-        if self.bounds is None:
+        if self._bounds is None:
             logs = log_softmax(self._apply(vector[None], inputs)[0])
             chances = exp_of(logs)
             slopes = -chances * (logs - np.sum(chances * logs, axis=-1, keepdims=True))
@@ -159,13 +176,13 @@ class TorchModule(Policy):
         for row in np.unique(rows):
             mine = np.flatnonzero(rows == row)
             outputs[mine] = self._apply(thetas[row : row + 1], inputs[mine])[0]
-        if self.bounds is None:
-            return chosen(softmax(outputs), None if uniforms is None else uniforms[:, 0])
+        if self._bounds is None:
+            return choose_actions(softmax(outputs), None if uniforms is None else uniforms[:, 0])
         return outputs if uniforms is None else outputs + self._std(thetas)[rows] * standard_normal(uniforms)
 
-    def executed(self, actions: NDArray[Any]) -> NDArray[Any]:
+    def execute(self, actions: NDArray[Any]) -> NDArray[Any]:
         """Give the actions within the bounds of the environment."""
-        return actions if self.bounds is None else self.bounds.apply(actions)
+        return actions if self._bounds is None else self._bounds.apply(actions)
 
     def initial_theta(self, generator: np.random.Generator) -> FloatArray:
         """Give the module's own parameters [d]."""
@@ -173,8 +190,11 @@ class TorchModule(Policy):
         parts = [tensor.numpy().ravel() for tensor in self._parameters.values()]
         return np.concatenate([*parts, np.zeros(self.dim - sum(self._sizes))])
 
-    def _tried(self) -> torch.Tensor:
+    def _call_once(self) -> "torch.Tensor":
         """Call the module once, as it will be called; refuse one that cannot be."""
+        import torch  # noqa: PLC0415 - an extra
+        from torch.func import vmap  # noqa: PLC0415 - an extra
+
         given, named = torch.zeros((1, self.inputs), dtype=torch.float64), self._parameters
         try:
             with torch.no_grad():
@@ -189,29 +209,38 @@ class TorchModule(Policy):
             raise InputError("module", "map [B, k] to one tensor", type(found).__name__)
         return found[0]
 
-    def _call(self, named: dict[str, torch.Tensor], inputs: torch.Tensor) -> Any:
+    def _call(self, named: "dict[str, torch.Tensor]", inputs: "torch.Tensor") -> Any:
         """Call the module with other parameters; its buffers stay what they were."""
+        from torch.func import functional_call  # noqa: PLC0415 - an extra
+
         buffers = {name: tensor.clone() for name, tensor in self._module.named_buffers()}
         return functional_call(self._module, {**buffers, **named}, (inputs,))
 
     def _apply(self, thetas: FloatArray, inputs: FloatArray) -> FloatArray:
         """Give the module's outputs [P, B, outputs]."""
+        import torch  # noqa: PLC0415 - an extra
+        from torch.func import vmap  # noqa: PLC0415 - an extra
+
         with torch.no_grad():
-            named = self._named(torch.from_numpy(thetas))
+            named = self._cut(torch.from_numpy(thetas))
             given = torch.from_numpy(inputs)
             found = vmap(lambda named: self._call(named, given), randomness="error")(named)
         return np.asarray(found.numpy(), dtype=np.float64)
 
     def _pullback(self, theta: FloatArray, inputs: FloatArray, cotangents: FloatArray) -> FloatArray:
+        import torch  # noqa: PLC0415 - an extra
+
         flat = torch.from_numpy(theta.copy()).requires_grad_(True)
-        named = {name: tensor[0] for name, tensor in self._named(flat[None]).items()}
+        named = {name: tensor[0] for name, tensor in self._cut(flat[None]).items()}
         outputs = self._call(named, torch.from_numpy(inputs))
         outputs.backward(torch.from_numpy(np.ascontiguousarray(cotangents)))
         found = flat.grad
         return np.zeros(self.dim) if found is None else np.asarray(found.numpy(), dtype=np.float64)
 
-    def _named(self, thetas: torch.Tensor) -> dict[str, torch.Tensor]:
+    def _cut(self, thetas: "torch.Tensor") -> "dict[str, torch.Tensor]":
         """Cut flat vectors [P, d] into the module's parameters, each with the axis P in front."""
+        import torch  # noqa: PLC0415 - an extra
+
         pieces = torch.split(thetas[:, : sum(self._sizes)], self._sizes, dim=1)
         return {
             name: piece.reshape(len(thetas), *tensor.shape)
@@ -230,7 +259,7 @@ class TorchModule(Policy):
         return np.atleast_2d(np.require(batch, np.float64, ["C", "W"])), batch.ndim == 1
 
     def _checked_actions(self, actions: ArrayLike, size: int) -> NDArray[Any]:
-        if self.bounds is None:
+        if self._bounds is None:
             return checked_actions(actions, size, self._outputs)
         given = np.asarray(actions, dtype=np.float64)
         if given.size != size * self._outputs:
@@ -238,5 +267,5 @@ class TorchModule(Policy):
         return given.reshape(size, self._outputs)
 
     def __repr__(self) -> str:
-        what = f"{self._outputs} actions" if self.bounds is None else f"{self.bounds}"
+        what = f"{self._outputs} actions" if self._bounds is None else f"{self._bounds}"
         return f"TorchModule({type(self._module).__name__}, {self.inputs}, {what}, {self.dim} parameters)"

@@ -1,27 +1,24 @@
 """Risk measures: a number for a law of the return, and estimators of it from episodes."""
 
-from riskgrad.risk.base import Axiom, Blend, RiskMeasure
-from riskgrad.risk.distortion import CVaR, Distortion, DistortionMeasure, SmoothCVaR
-from riskgrad.risk.mean import Mean
-from riskgrad.risk.mean_variance import MeanVariance
-from riskgrad.risk.parse import builders, parse
-from riskgrad.risk.sample import Sample, checked_sample
-from riskgrad.risk.smoothness import Constants, Smoothness
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Axiom",
-    "Blend",
-    "CVaR",
-    "Constants",
-    "Distortion",
-    "DistortionMeasure",
-    "Mean",
-    "MeanVariance",
-    "RiskMeasure",
-    "Sample",
-    "SmoothCVaR",
-    "Smoothness",
-    "builders",
-    "checked_sample",
-    "parse",
-]
+from riskgrad.risk._parse import builders as builders
+from riskgrad.risk._parse import parse as parse
+from riskgrad.risk.base import MEASURES as MEASURES
+from riskgrad.risk.base import Axiom as Axiom
+from riskgrad.risk.base import RiskMeasure as RiskMeasure
+from riskgrad.risk.distortion import DistortionMeasure as DistortionMeasure
+from riskgrad.risk.sample import Sample as Sample
+from riskgrad.risk.sample import checked_sample as checked_sample
+from riskgrad.risk.smoothness import Constants as Constants
+from riskgrad.risk.smoothness import Smoothness as Smoothness
+
+if TYPE_CHECKING:
+    from riskgrad.risk.base import Blend as Blend
+    from riskgrad.risk.cvar import CVaR as CVaR
+    from riskgrad.risk.cvar import SmoothCVaR as SmoothCVaR
+    from riskgrad.risk.distortion import Distortion as Distortion
+    from riskgrad.risk.mean import Mean as Mean
+    from riskgrad.risk.mean_variance import MeanVariance as MeanVariance
+
+globals().update(MEASURES.exports())

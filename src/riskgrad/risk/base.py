@@ -3,10 +3,11 @@
 A measure sees only returns and importance weights. With no weights `estimate` is the on-policy estimator; with weights
 it is the off-policy one; weights that are all equal give the on-policy value, so there is one `estimate`, not two.
 
-To add a measure: one file with a final subclass of `RiskMeasure` that has `estimate` and `value`, and one export line
-in `risk/__init__.py`; `riskgrad.testing.check_risk_measure` says whether it keeps what it declares. A measure that also
-has `influence` can be trained by score gradients and gets exact gradients on finite MDPs; one with `smoothness` gets
-the guarantees of `riskgrad.theory`.
+To add a measure: one file in this folder with a final subclass of `RiskMeasure` that has `estimate` and `value`. It is
+then a name of `riskgrad.risk`, in `parse`, the command line, the docs and the contract tests. A measure of your own
+that lives elsewhere joins by `rg.register`; `riskgrad.testing.check_risk_measure` says whether it keeps what it
+declares. A measure that also has `influence` can be trained by score gradients and gets exact gradients on finite MDPs;
+one with `smoothness` gets the guarantees of `riskgrad.theory`.
 """
 
 from abc import ABC, abstractmethod
@@ -16,12 +17,13 @@ from typing import ClassVar, Literal, final, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from riskgrad.distortion import Attitude
-from riskgrad.distortion.base import number
+from riskgrad.checks import check_share
+from riskgrad.distortion import Attitude, DistortionFunction
 from riskgrad.errors import InputError
+from riskgrad.registry import PartList
 from riskgrad.risk.sample import checked_sample
-from riskgrad.risk.smoothness import Constants, Smoothness, mean_smoothness, mixed
-from riskgrad.types import DiscreteLaw, FloatArray
+from riskgrad.risk.smoothness import Constants, Smoothness, mean_smoothness, mix_smoothness
+from riskgrad.types import DiscreteLaw, FloatArray, IntArray
 
 Axiom = Literal["direction", "translation", "homogeneity", "monotonicity", "comonotone-additivity"]
 
@@ -39,12 +41,20 @@ class RiskMeasure(ABC):
             direction averse <= mean <= seeking, translation rho(R + c) = rho(R) + c, homogeneity rho(cR) = c rho(R)
             for c > 0, monotonicity R <= R' => rho(R) <= rho(R'), comonotone-additivity rho(R + R') = rho(R) + rho(R')
             when R and R' are ordered alike.
+        has_influence: whether `influence` is there, which score gradients and exact gradients need.
+        function: the distortion g, for a measure that is the distortion of the law; None for others.
+        bad_tail: the mass of the bad tail, for a measure that looks at that alone; None for others.
+        variance_price: lambda, for a measure that is J - lambda V; None for others.
     """
 
     name: ClassVar[str] = ""
     example: ClassVar[str] = ""
     attitude: Attitude
     axioms: frozenset[Axiom] = frozenset()
+    has_influence: bool = False
+    function: DistortionFunction | None = None
+    bad_tail: float | None = None
+    variance_price: float | None = None
 
     @abstractmethod
     def estimate(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
@@ -72,7 +82,7 @@ class RiskMeasure(ABC):
             "risk",
             "have an influence function for this gradient",
             str(self),
-            "use onp_sf or offp_sf, which need only estimates",
+            "use onp-sf or offp-sf, which need only estimates",
         )
 
     def smoothness(self, problem: Constants, *, off_policy: bool = False, literal: bool = False) -> Smoothness:
@@ -91,8 +101,40 @@ class RiskMeasure(ABC):
             "give your measure a method smoothness(problem, *, off_policy, literal)",
         )
 
-    def along(self, weight: float) -> "RiskMeasure":
-        """Give the measure (1 - weight) mean + weight times this one, a point on the path from neutral to here."""
+    def estimate_counts(self, values: FloatArray, counts: IntArray) -> FloatArray:
+        """Estimate without weights from samples that are told by how often each return is in them, as resamples are.
+
+        Args:
+            values: distinct returns [K].
+            counts: how often each is in each sample [rows, K]; all rows of one sum.
+
+        Returns:
+            the estimate of each sample [rows].
+        """
+        return np.array([float(self.estimate(np.repeat(values, row))) for row in counts])
+
+    def episodes_counted(self, size: int) -> float:
+        """Give how many of m episodes the estimate looks at: all of them, and alpha m for CVaR(alpha)."""
+        return float(size)
+
+    @property
+    def estimator_name(self) -> str | None:
+        """Which of its estimators a measure with several uses; None for others."""
+        return None
+
+    @property
+    def meaning(self) -> str:
+        """What the measure is in plain words, to follow "trained on"."""
+        return str(self)
+
+    def along(self, weight: float, start: DistortionFunction | None = None) -> "RiskMeasure":
+        """Give (1 - weight) times a milder measure plus weight times this one: a point on the path to here.
+
+        Args:
+            weight: in [0, 1].
+            start: the distortion from which a distortion measure comes; None for the mean, as for all other measures.
+        """
+        del start
         return Blend(self, weight)
 
 
@@ -110,7 +152,7 @@ class Blend(RiskMeasure):
     weight: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "weight", check_weight(self.weight))
+        object.__setattr__(self, "weight", check_share("weight", self.weight))
 
     @property
     def attitude(self) -> Attitude:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -121,6 +163,17 @@ class Blend(RiskMeasure):
     def axioms(self) -> frozenset[Axiom]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """What the measure declares, since the mean keeps every axiom."""
         return self.measure.axioms
+
+    @property
+    def has_influence(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether the measure has one."""
+        return self.measure.has_influence
+
+    @property
+    def variance_price(self) -> float | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The weight times that of the measure."""
+        price = self.measure.variance_price
+        return None if price is None else self.weight * price
 
     def estimate(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
         """Estimate both and mix."""
@@ -136,21 +189,16 @@ class Blend(RiskMeasure):
         returns = np.asarray(values, dtype=np.float64)
         return (1.0 - self.weight) * returns + self.weight * self.measure.influence(values, weights)
 
+    def estimate_counts(self, values: FloatArray, counts: IntArray) -> FloatArray:
+        """Estimate both and mix."""
+        mean = checked_sample(values, counts).mean()
+        return (1.0 - self.weight) * mean + self.weight * self.measure.estimate_counts(values, counts)
+
     def smoothness(self, problem: Constants, *, off_policy: bool = False, literal: bool = False) -> Smoothness:
         """Mix the constants of both; that of an error adds up in its root."""
         neutral = mean_smoothness(problem, off_policy=off_policy, literal=literal)
         measure = self.measure.smoothness(problem, off_policy=off_policy, literal=literal)
-        return mixed(neutral, measure, self.weight)
+        return mix_smoothness(neutral, measure, self.weight)
 
 
-def check_weight(weight: float) -> float:
-    """Refuse a weight of a mixture outside [0, 1]."""
-    share = number("weight", weight)
-    if not 0.0 <= share <= 1.0:
-        raise InputError("weight", "be in [0, 1]", weight)
-    return share
-
-
-def text(value: float) -> str:
-    """Write a number as the shortest string that reads back as the same number."""
-    return repr(value).removesuffix(".0")
+MEASURES = PartList("risk", RiskMeasure, "riskgrad.risk")

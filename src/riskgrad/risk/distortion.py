@@ -2,27 +2,42 @@
 
     rho_g(R) = int_{-inf}^0 (g(P(R > x)) - 1) dx + int_0^inf g(P(R > x)) dx            (eq:rho_g_1)
 
-Estimators are in `risk/order.py`. With weights the self-normalized one is the default; the paper's order-statistic form
-`eq:hat_rho_H1` is kept as "paper"; its integral form is not offered (docs/corrections.md, "Off-policy distortion").
+Estimators are in `risk/sample.py`. With weights the self-normalized one is the default, and the paper's order-statistic
+form `eq:hat_rho_H1` is "paper"; its integral form is not offered (docs/corrections.md, "Off-policy distortion").
+
+The sharp constants of a guarantee: with returns in an interval of length 2w everything is an integral over it
+(`lm:nabla_rho_g`).
+
+    error       rho_hat - rho = int g(1 - F_hat) - g(1 - F), so m MSE <= (2w M_g')^2 k, k a bound on m E[(F_hat - F)^2]:
+                1/4 on policy (attained by a fair coin and g(s) = s), and off policy see `normalized_error` and below
+    bias        a Taylor step: |E rho_hat - rho| <= 2w (M_g' |E F_hat - F| + M_g'' E[(F_hat - F)^2] / 2)
+    slope       grad rho = Cov(influence(R), Z), and the influence int^R g'(1 - F) has a deviation of at most
+                int g'(1 - F) sqrt(F (1 - F)) <= 2w K, K = sup g'(s) sqrt(s (1 - s)) <= M_g' / 2
+    curvature   hess rho = E[influence(R) Y] + int g''(1 - F) grad F grad F', and (u.grad F)^2 <= F (1 - F) Var(Z.u)
+
+The literal off-policy form `eq:hat_rho_H1` takes H = 1 above the largest return seen, which adds
+(1 - F)^2 P_b(all returns <= x) to the error: at most M_s / (e m), and at most 4 M_s^2 / (27 m).
 """
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from riskgrad.distortion import Attitude, DistortionFunction, LowerTail, Mixture, SmoothLowerTail
+from riskgrad.distortion import Attitude, DistortionFunction, Identity, Mixture
 from riskgrad.errors import InputError, UnknownNameError
-from riskgrad.risk.base import EVERY_AXIOM, Axiom, RiskMeasure, check_weight, text
-from riskgrad.risk.distortion_smoothness import distortion_smoothness
-from riskgrad.risk.order import equal_weights, upper_masses, weighted
-from riskgrad.risk.sample import checked_sample, shaped_sample
-from riskgrad.risk.smoothness import Constants, Smoothness
-from riskgrad.types import DiscreteLaw, FloatArray
+from riskgrad.risk.base import EVERY_AXIOM, Axiom, RiskMeasure
+from riskgrad.risk.sample import checked_sample, distorted_mean, shaped_sample, upper_masses, weighted_distorted_mean
+from riskgrad.risk.smoothness import Constants, Smoothness, normalized_bias, normalized_error, product
+from riskgrad.types import DiscreteLaw, FloatArray, IntArray
 
-Estimator = Literal["self-normalized", "paper"]
+DistortionEstimator = Literal["self-normalized", "paper"]
+
+CELLS = 1 << 14  # of [0, 1], on which the bound of the slope is formed
 
 
 class DistortionMeasure(RiskMeasure):
@@ -32,7 +47,8 @@ class DistortionMeasure(RiskMeasure):
         estimator: "self-normalized" (default), or "paper" for `eq:hat_rho_H1` as it stands.
     """
 
-    estimator: Estimator
+    estimator: DistortionEstimator  # pyright: ignore[reportIncompatibleVariableOverride]
+    has_influence = True
 
     @property
     def axioms(self) -> frozenset[Axiom]:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -41,15 +57,20 @@ class DistortionMeasure(RiskMeasure):
 
     @property
     @abstractmethod
-    def function(self) -> DistortionFunction:
+    def function(self) -> DistortionFunction:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The distortion g."""
+
+    @property
+    def estimator_name(self) -> str:
+        """Which of its estimators is used."""
+        return self.estimator
 
     def estimate(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
         """Estimate from order statistics: `eq:hat_rho_G1` without weights, reweighted with them."""
         sample = shaped_sample(values, weights)
         if sample.weights is None:
-            return equal_weights(self.function, sample.values)
-        return weighted(self.function, sample, literal=self.estimator == "paper")
+            return distorted_mean(self.function, sample.values)
+        return weighted_distorted_mean(self.function, sample, literal=self.estimator == "paper")
 
     def value(self, law: DiscreteLaw) -> float:
         """Give rho_g of an exact law, atoms split correctly."""
@@ -67,6 +88,23 @@ class DistortionMeasure(RiskMeasure):
         np.put_along_axis(result, order, climbed, axis=-1)
         return result
 
+    def estimate_counts(self, values: FloatArray, counts: IntArray) -> FloatArray:
+        """Estimate from order statistics; counts are the masses of a sample whatever the estimator is."""
+        return weighted_distorted_mean(self.function, shaped_sample(values, counts), literal=False)
+
+    def episodes_counted(self, size: int) -> float:
+        """Give 1 / sum w_i^2, w_i = g(S_i) - g(S_{i+1}) the weights on the sorted returns."""
+        weights = np.diff(self.function.at(np.linspace(0.0, 1.0, size + 1)))
+        return 1.0 / float(np.sum(weights * weights))
+
+    @property
+    def meaning(self) -> str:
+        """What it is in plain words."""
+        if self.attitude == "neutral":
+            return "the mean return"
+        kind = {"averse": "bad", "seeking": "good"}.get(self.attitude, "some")
+        return f"a mean that gives {kind} episodes more weight ({self})"
+
     def smoothness(self, problem: Constants, *, off_policy: bool = False, literal: bool = False) -> Smoothness:
         """The constants of `lm:est_error_G`, `lm:est_error_H` and `lm:rho_lip`, or sharp ones; a kink has none."""
         if not np.isfinite(self.function.curvature_bound):
@@ -80,9 +118,9 @@ class DistortionMeasure(RiskMeasure):
         estimator = self.estimator if off_policy else "on-policy"
         return distortion_smoothness(self.function, problem, estimator, literal=literal)
 
-    def along(self, weight: float) -> "Distortion":
-        """The measure of the mixture (1 - w) s + w g(s)."""
-        return Distortion(Mixture(self.function, check_weight(weight)), estimator=self.estimator)
+    def along(self, weight: float, start: DistortionFunction | None = None) -> "Distortion":
+        """Give the measure of the mixture (1 - w) p(s) + w g(s), p the identity unless another start is given."""
+        return Distortion(Mixture(self.function, weight, start or Identity()), estimator=self.estimator)
 
 
 @final
@@ -96,12 +134,12 @@ class Distortion(DistortionMeasure):
     """
 
     g: DistortionFunction
-    estimator: Estimator = field(default="self-normalized", kw_only=True)
+    estimator: DistortionEstimator = field(default="self-normalized", kw_only=True)  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __post_init__(self) -> None:
         if not isinstance(self.g, DistortionFunction):
             raise InputError("g", "be a distortion function", self.g, "wrap your own in rg.distortion.Custom")
-        _check_estimator(self.estimator)
+        check_estimator(self.estimator)
 
     @property
     def function(self) -> DistortionFunction:
@@ -114,95 +152,62 @@ class Distortion(DistortionMeasure):
         return self.g.attitude
 
     def __str__(self) -> str:
-        return describe(self.g)
+        return str(self.g)
 
 
-@final
-@dataclass(frozen=True)
-class CVaR(DistortionMeasure):
-    """The mean of the worst alpha of the returns (conditional value at risk, expected shortfall).
-
-    An atom that straddles the level is split, so that exactly alpha of mass counts. Kinked, hence not smooth: it can be
-    trained, but the paper's guarantee needs `SmoothCVaR`.
-
-    Attributes:
-        alpha: mass of the bad tail, in (0, 0.5].
-        attitude: "averse" (default), or "seeking" for the mean of the best alpha.
-        estimator: "self-normalized" (default) or "paper".
-    """
-
-    name = "cvar"
-    example = "cvar:0.1"
-    alpha: float
-    attitude: Attitude = "averse"
-    estimator: Estimator = field(default="self-normalized", kw_only=True)
-
-    def __post_init__(self) -> None:
-        _check_estimator(self.estimator)
-        object.__setattr__(self, "alpha", self.function.alpha)
-
-    @property
-    def function(self) -> LowerTail:
-        """The kinked distortion of the tail."""
-        return LowerTail(self.alpha, self.attitude)
-
-    def __str__(self) -> str:
-        return _tagged(f"cvar:{text(self.alpha)}", self.attitude)
-
-
-@final
-@dataclass(frozen=True)
-class SmoothCVaR(DistortionMeasure):
-    """CVaR with its kink rounded off, so that it is a smooth risk measure with a guarantee.
-
-    Never below CVaR (averse), and above it by at most gap times (q(alpha + width) - q(alpha - width)), where q is the
-    quantile of the return and gap = 3 width / (16 alpha).
-
-    Attributes:
-        alpha: mass of the bad tail, in (0, 0.5].
-        width: half-width of the rounding in mass, in (0, alpha]; alpha / 2 when not given.
-        attitude: "averse" (default), or "seeking" for the good tail.
-        estimator: "self-normalized" (default) or "paper".
-    """
-
-    name = "smooth-cvar"
-    example = "smooth-cvar:0.1"
-    alpha: float
-    width: float | None = None
-    attitude: Attitude = "averse"
-    estimator: Estimator = field(default="self-normalized", kw_only=True)
-
-    def __post_init__(self) -> None:
-        _check_estimator(self.estimator)
-        object.__setattr__(self, "alpha", self.function.alpha)
-        object.__setattr__(self, "width", self.function.width)
-
-    @property
-    def function(self) -> SmoothLowerTail:
-        """The C^2 distortion of the tail."""
-        return SmoothLowerTail(self.alpha, self.width, self.attitude)
-
-    @property
-    def gap(self) -> float:
-        """The largest distance between the two distortions, 3 width / (16 alpha)."""
-        return self.function.gap
-
-    def __str__(self) -> str:
-        return _tagged(f"smooth-cvar:{text(self.alpha)}:{text(self.function.width)}", self.attitude)
-
-
-def describe(g: DistortionFunction) -> str:
-    """Write a distortion as the string that `parse` reads, or as its representation if there is none."""
-    fields = {name: value for name, value in vars(g).items() if name != "attitude"}
-    if not g.name:
-        return f"distortion of {g!r}"
-    return _tagged(":".join([g.name, *(text(value) for value in fields.values())]), g.attitude)
-
-
-def _tagged(words: str, attitude: Attitude) -> str:
-    return f"{words}:seeking" if attitude == "seeking" else words
-
-
-def _check_estimator(estimator: str) -> None:
+def check_estimator(estimator: str) -> None:
+    """Refuse what is not an estimator of a distortion measure."""
     if estimator not in ("self-normalized", "paper"):
         raise UnknownNameError("estimator", estimator, ["self-normalized", "paper"])
+
+
+def distortion_smoothness(
+    g: DistortionFunction,
+    problem: Constants,
+    estimator: Literal["on-policy", "self-normalized", "paper"],  # pyright: ignore[reportIncompatibleVariableOverride]
+    *,
+    literal: bool,
+) -> Smoothness:
+    """Give the constants of rho_g for one estimator; g must have bounded first and second derivatives."""
+    ratio = 1.0 if estimator == "on-policy" else problem.M_s
+    if literal:
+        return _literal_distortion(g, problem, ratio)
+    law_error = _paper_law_error(ratio) if estimator == "paper" else normalized_error(ratio)
+    law_bias = math.inf if estimator == "paper" else normalized_bias(ratio)
+    width, steep, bend = 2.0 * problem.half_range, g.slope_bound, g.curvature_bound
+    score, spread = problem.score_deviation, spread_slope(g)
+    return Smoothness(
+        error=product(width, width, steep, steep, law_error),
+        bias=product(width, steep * law_bias + product(bend, law_error) / 2.0),
+        slope=width * spread * score,
+        curvature=width * (spread * problem.curvature_deviation + bend * score * score / 4.0),
+        span=width,
+    )
+
+
+def _literal_distortion(g: DistortionFunction, problem: Constants, ratio: float) -> Smoothness:
+    reach, steps, score = problem.M_r, problem.M_e, problem.M_d
+    steep, bend = g.slope_bound, g.curvature_bound
+    return Smoothness(
+        error=product(16.0, reach, reach, steep, steep, ratio, ratio),
+        bias=math.inf,
+        slope=2.0 * reach * steep * steps * score,
+        curvature=2.0 * reach * steps * (problem.M_h * steep + steps * score * score * (steep + bend)),
+        span=2.0 * reach,
+    )
+
+
+def _paper_law_error(ratio: float) -> float:
+    """Bound m E[(H(x) - F(x))^2] for the H of `eq:hat_rho_H1`: sup over F of M_s F - F^2, and the top of the law."""
+    spread = ratio - 1.0 if ratio >= 2.0 else ratio * ratio / 4.0
+    return spread + min(ratio / math.e, 4.0 * ratio * ratio / 27.0)
+
+
+@lru_cache(maxsize=64)
+def spread_slope(g: DistortionFunction) -> float:
+    """Bound sup g'(s) sqrt(s (1 - s)) from above, by cells in which g' moves by at most M_g'' times their width."""
+    edges = np.linspace(0.0, 1.0, CELLS + 1)
+    slopes = np.abs(g.slope_at(edges))
+    steepest = np.minimum((slopes[:-1] + slopes[1:]) / 2.0 + g.curvature_bound / (2.0 * CELLS), g.slope_bound)
+    nearest = np.clip(0.5, edges[:-1], edges[1:])
+    return float(np.max(steepest * np.sqrt(nearest * (1.0 - nearest))))

@@ -6,11 +6,12 @@ from typing import Literal, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from riskgrad.distortion import DistortionFunction
 from riskgrad.errors import UnknownNameError
 from riskgrad.risk.base import EVERY_AXIOM, Axiom, RiskMeasure
 from riskgrad.risk.sample import checked_sample
 from riskgrad.risk.smoothness import Constants, Smoothness, mean_smoothness, weighted_mean_error
-from riskgrad.types import DiscreteLaw, FloatArray
+from riskgrad.types import DiscreteLaw, FloatArray, IntArray
 
 
 @final
@@ -25,8 +26,9 @@ class Mean(RiskMeasure):
 
     name = "mean"
     example = "mean"
+    has_influence = True
     attitude = "neutral"
-    estimator: Literal["self-normalized", "unbiased"] = field(default="self-normalized", kw_only=True)
+    estimator: Literal["self-normalized", "unbiased"] = field(default="self-normalized", kw_only=True)  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __post_init__(self) -> None:
         if self.estimator not in ("self-normalized", "unbiased"):
@@ -36,6 +38,11 @@ class Mean(RiskMeasure):
     def axioms(self) -> frozenset[Axiom]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Every axiom; the unbiased form moves with the mean weight."""
         return EVERY_AXIOM if self.estimator == "self-normalized" else EVERY_AXIOM - {"direction", "translation"}
+
+    @property
+    def estimator_name(self) -> str:
+        """Which of its estimators is used."""
+        return self.estimator
 
     def estimate(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
         """The mean of each row."""
@@ -47,6 +54,10 @@ class Mean(RiskMeasure):
     def value(self, law: DiscreteLaw) -> float:
         """The exact mean."""
         return law.mean
+
+    def estimate_counts(self, values: FloatArray, counts: IntArray) -> FloatArray:
+        """The mean of each sample."""
+        return checked_sample(values, counts).mean()
 
     def influence(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
         """The return itself."""
@@ -60,10 +71,15 @@ class Mean(RiskMeasure):
             return found
         return replace(found, error=weighted_mean_error(problem), bias=0.0)
 
-    def along(self, weight: float) -> "Mean":
-        """The mean again."""
-        del weight
+    def along(self, weight: float, start: DistortionFunction | None = None) -> "Mean":
+        """Give the mean again."""
+        del weight, start
         return self
+
+    @property
+    def meaning(self) -> str:
+        """What it is in plain words."""
+        return "the mean return"
 
     def __str__(self) -> str:
         return self.name

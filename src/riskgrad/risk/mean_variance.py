@@ -12,25 +12,56 @@ On-policy `eq:hat_rho_lambda_pi` uses the sample mean and the unbiased sample va
 
 The first moves by c when every return moves by c, and by nothing else. All are O(m): sums over pairs are formed about
 the heaviest sample's return, where one dominant weight leaves nothing to cancel.
+
+The sharp constants of a guarantee: everything but the unbiased mean(psi R) moves with the returns, so that half their
+range w stands where the paper has M_r. For a law on an interval of length 2w with central moments s^2, mu_3, mu_4:
+
+    mu_4 - s^4 <= w^4   and   mu_4 + s^4 <= 2 w^4,
+
+the first attained by two atoms at the odds (2 + sqrt 2) : (2 - sqrt 2), the second by a fair coin (docs/theory.md).
+
+    error, on policy         m Var(V_hat) = mu_4 - s^4 (m - 3) / (m - 1) <= 2 w^4 for m >= 2
+    error, unbiased          Hoeffding's Var(U) <= (2 / m) Var(kernel); E[kernel^2] <= M_s^2 (mu_4 + 3 s^4) / 2
+    error, self-normalized   two bounds, the smaller of which holds. With N and U the pair means of
+                             psi psi' ((R - R')^2 / 2 - V) and of psi psi', V_hat - V = N + (V_hat - V)(1 - U), where
+                             m Var(N) <= M_s^2 (mu_4 + s^4), m Var(U) <= 2 (M_s^2 - 1) and |V_hat - V| <= 2 w^2. With
+                             V_p the variance of the self-normalized law and q the sum of its squared weights,
+                             V_hat = V_p + q V_hat, where |V_p - V| <= int 2 max(x - a, b - x) |F_hat - F| dx over the
+                             range [a, b], V_hat <= 2 w^2 and m E[q] <= (5/2 + 50 / (9e)) M_s
+    slope                    grad rho = Cov(R - lambda (R - J)^2, Z), a deviation of at most w + |lambda| w^2
+    curvature                hess V = E[(R - J)^2 Y] - 2 grad J grad J'
 """
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from riskgrad.distortion import Attitude
-from riskgrad.distortion.base import check_attitude, number
+from riskgrad.checks import check_number, check_share
+from riskgrad.distortion import Attitude, DistortionFunction
+from riskgrad.distortion.base import check_attitude, write_name
 from riskgrad.errors import InputError, UnknownNameError
-from riskgrad.risk.base import Axiom, RiskMeasure, check_weight, text
-from riskgrad.risk.mean_variance_smoothness import mean_variance_smoothness
+from riskgrad.risk.base import Axiom, RiskMeasure
 from riskgrad.risk.sample import Sample, checked_sample
-from riskgrad.risk.smoothness import Constants, Smoothness
-from riskgrad.types import DiscreteLaw, FloatArray
+from riskgrad.risk.smoothness import (
+    Constants,
+    Smoothness,
+    mean_smoothness,
+    normalized_bias,
+    normalized_error,
+    product,
+    weighted_mean_error,
+)
+from riskgrad.types import DiscreteLaw, FloatArray, IntArray
 
-Estimator = Literal["self-normalized", "unbiased", "paper"]
+MeanVarianceEstimator = Literal["self-normalized", "unbiased", "paper"]
 ESTIMATORS = ("self-normalized", "unbiased", "paper")
+
+# E[sum of squared weights] <= E[min(1, M_s / (m W))] <= CONCENTRATION M_s / m: split at W = 2/5, where the lower tail
+# P(W < 1 - t) <= exp(-m t^2 / (2 M_s)) of a mean of non-negative numbers is at most 50 M_s / (9 e m)
+CONCENTRATION = 2.5 + 50.0 / (9.0 * math.e)
 
 
 @final
@@ -49,13 +80,14 @@ class MeanVariance(RiskMeasure):
 
     name = "mean-variance"
     example = "mean-variance:0.5"
+    has_influence = True
     lam: float
     attitude: Attitude = "averse"
-    estimator: Estimator = field(default="self-normalized", kw_only=True)
+    estimator: MeanVarianceEstimator = field(default="self-normalized", kw_only=True)  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __post_init__(self) -> None:
         check_attitude(self.attitude)
-        object.__setattr__(self, "lam", number("lambda", self.lam))
+        object.__setattr__(self, "lam", check_number("lambda", self.lam))
         if not (self.lam >= 0.0 and np.isfinite(self.lam)):
             advice = 'a negative price rewards variance; say attitude="seeking" if that is meant'
             raise InputError("lambda of mean-variance", "be in [0, inf)", self.lam, advice)
@@ -68,9 +100,14 @@ class MeanVariance(RiskMeasure):
         return frozenset(["direction", "translation"]) if self.estimator == "self-normalized" else frozenset()
 
     @property
-    def price(self) -> float:
+    def variance_price(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
         """What one unit of variance costs: lambda, negative when seeking."""
         return self.lam if self.attitude == "averse" else -self.lam
+
+    @property
+    def estimator_name(self) -> str:
+        """Which of its estimators is used."""
+        return self.estimator
 
     def estimate(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
         """The estimated mean minus lambda times the estimated variance of each row."""
@@ -79,26 +116,32 @@ class MeanVariance(RiskMeasure):
             raise InputError("values", "hold at least 2 returns for a variance", f"m = {sample.size}")
         if sample.weights is None:
             spread = np.var(sample.values, axis=-1, ddof=1) if self.lam else 0.0
-            return np.mean(sample.values, axis=-1) - self.price * spread
+            return np.mean(sample.values, axis=-1) - self.variance_price * spread
         if self.estimator == "self-normalized":
-            return sample.mean() - self.price * (_normalized_variance(sample) if self.lam else 0.0)
+            return sample.mean() - self.variance_price * (_normalized_variance(sample) if self.lam else 0.0)
         products = sample.weights * sample.values
         if self.estimator == "unbiased":
             pairs = sample.size * (sample.size - 1)
             spread = _pair_sums(sample)[0] / pairs if self.lam else 0.0
         else:
             spread = np.var(products, axis=-1, ddof=1) if self.lam else 0.0
-        return np.mean(products, axis=-1) - self.price * spread
+        return np.mean(products, axis=-1) - self.variance_price * spread
 
     def value(self, law: DiscreteLaw) -> float:
         """The exact mean minus lambda times the exact variance."""
-        return law.mean - self.price * law.variance
+        return law.mean - self.variance_price * law.variance
 
     def influence(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
         """R - lambda (R - J)^2, which is R - lambda (R^2 - 2 J R) up to a constant (`eq:nabla_E_R_theta_sq`)."""
         sample = checked_sample(values, weights)
-        centerd = sample.values - sample.mean()[..., np.newaxis]
-        return sample.values - self.price * centerd * centerd
+        centered = sample.values - sample.mean()[..., np.newaxis]
+        return sample.values - self.variance_price * centered * centered
+
+    def estimate_counts(self, values: FloatArray, counts: IntArray) -> FloatArray:
+        """The mean minus lambda times the unbiased variance of each sample."""
+        mean = checked_sample(values, counts).mean()
+        squares = np.sum(counts * (values - mean[:, np.newaxis]) ** 2, axis=1)
+        return mean - self.variance_price * squares / max(int(counts[0].sum()) - 1, 1)
 
     def smoothness(self, problem: Constants, *, off_policy: bool = False, literal: bool = False) -> Smoothness:
         """The constants of `lm:est_error_mvrm_pi` and `lm:lip_rho_lambda`, or sharp ones, with |lambda| for lambda.
@@ -116,13 +159,21 @@ class MeanVariance(RiskMeasure):
         estimator = self.estimator if off_policy else "on-policy"
         return mean_variance_smoothness(self.lam, problem, estimator, literal=literal)
 
-    def along(self, weight: float) -> "MeanVariance":
-        """Mean-variance with weight times lambda."""
-        return MeanVariance(check_weight(weight) * self.lam, self.attitude, estimator=self.estimator)
+    def along(self, weight: float, start: DistortionFunction | None = None) -> "MeanVariance":
+        """Give mean-variance with weight times lambda."""
+        del start
+        return MeanVariance(check_share("weight", weight) * self.lam, self.attitude, estimator=self.estimator)
+
+    @property
+    def meaning(self) -> str:
+        """What it is in plain words."""
+        if self.variance_price == 0.0:
+            return "the mean return"
+        sign = "minus" if self.variance_price > 0.0 else "plus"
+        return f"the mean return {sign} {self.lam:.4g} times its variance"
 
     def __str__(self) -> str:
-        words = f"mean-variance:{text(self.lam)}"
-        return f"{words}:seeking" if self.attitude == "seeking" else words
+        return write_name(self.name, self.lam, attitude=self.attitude)
 
 
 def _normalized_variance(sample: Sample) -> FloatArray:
@@ -133,7 +184,7 @@ def _normalized_variance(sample: Sample) -> FloatArray:
 
 
 def _pair_sums(sample: Sample) -> tuple[FloatArray, FloatArray]:
-    """sum_{i < j} psi_i psi_j (R_i - R_j)^2 [...] and 2 sum_{i < j} psi_i psi_j [...].
+    """Give sum_{i < j} psi_i psi_j (R_i - R_j)^2 [...] and 2 sum_{i < j} psi_i psi_j [...].
 
     With the heaviest sample h set apart (weight a, the others w_i, sum W) and d_i = R_i - R_h these are
     (a + W) sum w d^2 - (sum w d)^2 and 2 a W + W^2 - sum w^2.
@@ -153,3 +204,65 @@ def _pair_sums(sample: Sample) -> tuple[FloatArray, FloatArray]:
     pairs = 2.0 * rest + np.maximum(rest * rest - np.sum(others * others, axis=-1), 0.0)
     scale = top[..., 0] ** 2
     return squares * scale, pairs * scale
+
+
+def mean_variance_smoothness(
+    price: float,
+    problem: Constants,
+    estimator: Literal["on-policy", "self-normalized", "unbiased", "paper"],  # pyright: ignore[reportIncompatibleVariableOverride]
+    *,
+    literal: bool,
+) -> Smoothness:
+    """Give the constants of J - lambda V for one estimator; "paper" is right only at price 0.
+
+    Args:
+        price: |lambda|.
+        problem: what is known of the model and the policies.
+        estimator: "on-policy", or which weighted one.
+        literal: as stated in the paper; with weights, for the unbiased variance.
+    """
+    off_policy = estimator != "on-policy"
+    mean = mean_smoothness(problem, off_policy=off_policy, literal=literal)
+    if literal:
+        return _literal_mean_variance(price, problem, mean, problem.M_s if off_policy else 1.0)
+    half, score = problem.half_range, problem.score_deviation
+    square = half * half
+    mean_error, mean_bias = (
+        (weighted_mean_error(problem), 0.0) if estimator in ("unbiased", "paper") else (mean.error, mean.bias)
+    )
+    error, bias = _variance_error(problem.M_s if off_policy else 1.0, normalized=estimator != "unbiased")
+    root = math.sqrt(mean_error) + product(price, square, error)
+    return Smoothness(
+        error=root * root,
+        bias=mean_bias + product(price, square, bias),
+        slope=(half + price * square) * score,
+        curvature=(half + price * square) * problem.curvature_deviation + 2.0 * price * square * score * score,
+        span=mean.span + price * square,
+        fewest_episodes=2 if price else 1,
+    )
+
+
+def _variance_error(ratio: float, *, normalized: bool) -> tuple[float, float]:
+    """Bound sqrt(m) times the deviation of the estimated variance and m times its bias, in units of w^2."""
+    excess = product(ratio, ratio) - 1.0
+    if not normalized:
+        return math.sqrt(4.0 * product(ratio, ratio) - 2.0), 0.0
+    law, concentration = normalized_error(ratio), CONCENTRATION * ratio
+    error = min(
+        math.sqrt(2.0) * (ratio + 2.0 * math.sqrt(excess)), 6.0 * math.sqrt(law) + 2.0 * math.sqrt(concentration)
+    )
+    bias = min(product(error, math.sqrt(2.0 * excess)), 4.0 * normalized_bias(ratio) + 4.0 * law + 2.0 * concentration)
+    return error, bias
+
+
+def _literal_mean_variance(price: float, problem: Constants, mean: Smoothness, ratio: float) -> Smoothness:
+    reach, steps, score = problem.M_r, problem.M_e, problem.M_d
+    fourth = product(reach, reach, reach, reach, ratio, ratio, ratio, ratio)
+    return Smoothness(
+        error=mean.error + product(32.0, price, price, fourth),
+        bias=mean.bias,
+        slope=mean.slope + 3.0 * price * reach * reach * steps * score,
+        curvature=mean.curvature + price * reach * reach * steps * (3.0 * problem.M_h + 5.0 * steps * score * score),
+        span=mean.span + price * reach * reach,
+        fewest_episodes=3 if price else 1,
+    )

@@ -133,7 +133,7 @@ class Smoothness:
         return self.curvature
 
 
-def mixed(first: Smoothness, second: Smoothness, weight: float) -> Smoothness:
+def mix_smoothness(first: Smoothness, second: Smoothness, weight: float) -> Smoothness:
     """Give the constants of (1 - weight) times one measure plus weight times another, estimated from one sample."""
     rest = 1.0 - weight
     root = product(rest, math.sqrt(first.error)) + product(weight, math.sqrt(second.error))

@@ -35,7 +35,7 @@ class Checkpoint:
     note: str = ""
 
 
-def save(folder: Path, iteration: int, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> None:
+def save_checkpoint(folder: Path, iteration: int, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> None:
     """Write a checkpoint over the older of the two.
 
     Args:
@@ -46,10 +46,12 @@ def save(folder: Path, iteration: int, arrays: Mapping[str, NDArray[Any]], facts
     """
     slots = [folder / name for name in SLOTS]
     turns = [_turn_of(slot) for slot in slots]
-    container.write(slots[turns.index(min(turns))], arrays, {**facts, "iteration": iteration, TURN: max(turns) + 1})
+    container.write_container(
+        slots[turns.index(min(turns))], arrays, {**facts, "iteration": iteration, TURN: max(turns) + 1}
+    )
 
 
-def latest(folder: Path) -> Checkpoint | None:
+def latest_checkpoint(folder: Path) -> Checkpoint | None:
     """Give the newest whole checkpoint of a folder, or None if none was ever written; refuse if all are damaged."""
     whole, damage = _read_slots(folder)
     if not whole:
@@ -70,7 +72,7 @@ def _read_slots(folder: Path) -> tuple[list[Checkpoint], list[str]]:
         if not path.exists():
             continue
         try:
-            arrays, facts = container.read(path)
+            arrays, facts = container.read_container(path)
             whole.append(Checkpoint(int(facts["iteration"]), arrays, facts))
         except DamagedFileError as error:
             damage.append(str(error))
@@ -82,6 +84,6 @@ def _turn_of(path: Path) -> int:
     if not path.exists():
         return -1
     try:
-        return int(container.read(path)[1][TURN])
+        return int(container.read_container(path)[1][TURN])
     except DamagedFileError:
         return -1

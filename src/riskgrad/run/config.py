@@ -3,52 +3,38 @@
 Defaults are spelled out, so that a later version with other defaults repeats the run as well. What a file cannot hold
 (an environment, a measure or a policy made of a user's own code, parameters to start from) is listed under the key
 `cannot-repeat`, for which the command refuses the file rather than train something else.
+
+Python's own `tomllib` reads TOML and has no writer: `write_toml` writes strings, numbers, truth values, lists and
+tables, a float so that it reads back as the same float.
 """
 
 import json
-from collections.abc import Mapping
+import math
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
 from riskgrad.errors import InputError
 from riskgrad.risk import parse
-from riskgrad.run.toml import dumps
+from riskgrad.settings import Options, Settings, facts_of
 
 CONFIG: Final = "config.toml"
 CANNOT: Final = "cannot-repeat"
 OPTIONS: Final = "env-option"
-
-# flag -> the setting that holds its value, where it is written as it is
-PLAIN: Final = {
-    "env": "env",
-    "horizon": "horizon",
-    "discount": "discount",
-    "risk": "risk",
-    "algorithm": "algorithm",
-    "policy": "policy_name",
-    "iterations": "iterations",
-    "seed": "seed",
-    "schedule": "schedule",
-    "step-size": "ascent",
-    "smoothing": "smoothing",
-    "directions": "directions",
-    "episodes": "episodes",
-    "steps-per-batch": "steps_per_batch",
-    "entropy": "entropy",
-    "held-out": "held_out",
-}
 HEAD: Final = """\
 # What this run was asked to do, every default spelled out. To do it again, to the bit on the same versions:
 #   riskgrad train --config config.toml --out another-folder
 """
+BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
-def options_of(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the options that repeat a run, by the names of their flags, from its settings."""
-    found = {flag: settings[name] for flag, name in PLAIN.items() if settings.get(name) is not None}
-    part, start = settings.get("risk_path"), settings.get("risk_path_start", "mean")
-    found["risk-path"] = "none" if part is None else part if start == "mean" else f"square:{part!r}"
-    found["normalize"] = settings.get("normalize") is not None
-    more: Mapping[str, Any] = settings.get("env_options") or {}
+def flag_values(settings: Settings) -> dict[str, Any]:
+    """Give the options that repeat a run, by the names of their flags: those of training, then the algorithm's own."""
+    named: dict[str, Any] = {"env": settings.env, "risk": settings.risk}
+    named |= {name: getattr(settings, name) for name, facts in facts_of(Options).items() if facts.flag is not None}
+    named |= {name: value for name, value in settings.own.items() if name != "behavior"}
+    found = {name.replace("_", "-"): value for name, value in named.items() if value is not None}
+    more: Mapping[str, Any] = found.pop("env-options", {})
     if more:
         # TOML has no null: then options are written as their flags are
         texts = {name: json.dumps(value) for name, value in more.items()}
@@ -56,41 +42,82 @@ def options_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def obstacles(settings: Mapping[str, Any]) -> list[str]:
+def find_obstacles(settings: Settings) -> list[str]:
     """Say what of a run its options cannot express; empty if they repeat it."""
     found: list[str] = []
-    if settings.get("env") is None:
-        found.append(f"env: {settings.get('env_text') or 'not known'}")
-    if settings.get("env_options_text"):
-        found.append(f"{OPTIONS}: {settings['env_options_text']}")
-    if not _parses(settings.get("risk", "")):
-        found.append(f"risk: {settings.get('risk')}")
-    if settings.get("estimator") not in (None, "self-normalized"):
-        found.append(f"risk with estimator={settings['estimator']!r}")
-    if settings.get("policy_name") is None:
-        found.append(f"policy: {settings.get('policy', {}).get('text', 'not known')}")
-    if settings.get("own_start"):
+    if settings.env is None:
+        found.append(f"env: {settings.env_text or 'not known'}")
+    if settings.env_options_text:
+        found.append(f"{OPTIONS}: {settings.env_options_text}")
+    if not _parses(settings.risk):
+        found.append(f"risk: {settings.risk}")
+    if settings.estimator not in (None, "self-normalized"):
+        found.append(f"risk with estimator={settings.estimator!r}")
+    if settings.policy is None:
+        found.append(f"policy: {settings.policy_facts.get('text', 'not known')}")
+    if settings.own_start:
         found.append("theta: parameters of your own to start from")
-    if not str(settings.get("ascent", "")).startswith(("adam:", "constant:")):
-        found.append(f"step-size: {settings.get('ascent', 'not known')}")
-    if settings.get("schedule") is None:
-        found.append("schedule: the run was begun by a function of its own, not by rg.train")
+    if settings.own.get("behavior", "current") != "current":
+        found.append(f"behavior: {settings.own['behavior']}")
+    if not str(settings.step_size).startswith(("adam:", "constant:")):
+        found.append(f"step-size: {settings.step_size}")
     return found
 
 
-def configuration(settings: Mapping[str, Any]) -> str:
+def write_config(settings: Settings) -> str:
     """Write the configuration of a run from its settings."""
-    hindered = obstacles(settings)
-    kept = {flag: value for flag, value in options_of(settings).items() if not _hinders(flag, hindered)}
+    obstacles = find_obstacles(settings)
+    kept = {flag: value for flag, value in flag_values(settings).items() if not is_obstacle(flag, obstacles)}
     head = HEAD
-    if hindered:
+    if obstacles:
         head += "# A file cannot hold what is listed here: repeat the run from Python, with rg.train.\n"
-        kept = {CANNOT: hindered, **kept}
-    return f"{head}\n{dumps(kept)}"
+        kept = {CANNOT: obstacles, **kept}
+    return f"{head}\n{write_toml(kept)}"
 
 
-def _hinders(flag: str, hindered: list[str]) -> bool:
-    return any(words.startswith((f"{flag}:", f"{flag} ")) for words in hindered)
+def is_obstacle(flag: str, obstacles: Sequence[str]) -> bool:
+    """Say whether a flag is among what a file cannot hold."""
+    return any(text.startswith((f"{flag}:", f"{flag} ")) for text in obstacles)
+
+
+def write_toml(values: Mapping[str, Any]) -> str:
+    """Write a document: plain values first, then each table under its name."""
+    plain = {name: value for name, value in values.items() if not isinstance(value, Mapping)}
+    tables: dict[str, Mapping[str, Any]] = {name: value for name, value in values.items() if name not in plain}
+    parts = [_lines(plain), *(f"[{_key(name)}]\n{_lines(table)}" for name, table in tables.items())]
+    return "\n".join(part for part in parts if part)
+
+
+def toml_value(value: Any) -> str:
+    """Write one value, a table in one line."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return _quote(value)
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return repr(value) if math.isfinite(value) else str(value)
+    if isinstance(value, Mapping):
+        pairs = cast("Mapping[str, Any]", value).items()
+        return "{" + ", ".join(f"{_key(name)} = {toml_value(one)}" for name, one in pairs) + "}"
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(toml_value(one) for one in cast("Sequence[Any]", value)) + "]"
+    raise InputError("value", "be what TOML can hold", value)
+
+
+def _lines(values: Mapping[str, Any]) -> str:
+    return "".join(f"{_key(name)} = {toml_value(value)}\n" for name, value in values.items())
+
+
+def _key(name: str) -> str:
+    return name if BARE.fullmatch(name) else _quote(name)
+
+
+def _quote(text: str) -> str:
+    """Quote a string; what TOML does not allow between quotes is written as its number."""
+    shown = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + re.sub(r"[\x00-\x1f\x7f]", lambda found: f"\\u{ord(found[0]):04x}", shown) + '"'
 
 
 def _parses(risk: str) -> bool:

@@ -27,7 +27,7 @@ Arrays = dict[str, NDArray[Any]]
 Facts = dict[str, Any]
 
 
-def write(path: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> None:
+def write_container(path: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> None:
     """Write arrays and facts so that the file is whole or not there.
 
     Args:
@@ -56,8 +56,8 @@ def write(path: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, An
         refuse("write", path, error, "what was saved before is whole; free some space or choose another folder")
 
 
-def read(path: Path) -> tuple[Arrays, Facts]:
-    """Read what `write` wrote; refuse a file that is damaged or of another kind."""
+def read_container(path: Path) -> tuple[Arrays, Facts]:
+    """Read what `write_container` wrote; refuse a file that is damaged or of another kind."""
     try:
         head, _, content = path.read_bytes().partition(b"\n")
     except OSError as error:

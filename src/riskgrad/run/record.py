@@ -97,7 +97,7 @@ def as_json(line: Mapping[str, Any]) -> str:
     return json.dumps({name: _finite(value) for name, value in line.items()}, allow_nan=False)
 
 
-def plain(line: Mapping[str, Any]) -> Line:
+def round_trip(line: Mapping[str, Any]) -> Line:
     """Give the line as it will be read back, so that a run in memory and one from the disk are equal."""
     return json.loads(as_json(line))
 

@@ -13,14 +13,17 @@ import numpy as np
 
 from riskgrad.errors import InputError, StorageError
 from riskgrad.policy import Normalized, Policy
+from riskgrad.policy.base import rebuild_policy
 from riskgrad.risk import RiskMeasure, parse
-from riskgrad.run import checkpoint, container
-from riskgrad.run.recipes import built
+from riskgrad.run.checkpoint import latest_checkpoint
+from riskgrad.run.container import Arrays, Facts, read_container, write_container
 from riskgrad.run.record import Line, read_history
-from riskgrad.run.versions import versions
+from riskgrad.run.versions import current_versions
+from riskgrad.settings import Settings
 from riskgrad.types import FloatArray
 
 THETAS: Final = ("theta", "random_theta", "last_theta")
+ADVICE: Final = "write rg.load(path, {0}=...) in Python; rg.report takes such a run"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,7 +39,7 @@ class Run:
         episodes_used: every episode that was sampled, held-out ones included.
         held_out_episodes: how many of them only served to choose theta.
         held_out_risk: the risk of theta by those episodes; optimistic, since theta was chosen by it. None if none were.
-        settings: what the run was asked to do, by name.
+        settings: what the run was asked to do, every default spelled out.
         notes: what a reader must know: what else than the named measure was optimized on the way, guards, damage.
         finished: whether all iterations were done.
         versions: of Python and the packages that decide the numbers, when the run began.
@@ -53,10 +56,10 @@ class Run:
     episodes_used: int
     held_out_episodes: int
     held_out_risk: float | None
-    settings: dict[str, Any]
+    settings: Settings
     notes: tuple[str, ...]
     finished: bool
-    versions: dict[str, str] = field(default_factory=versions)
+    versions: dict[str, str] = field(default_factory=current_versions)
     given_policy: Policy | None = field(default=None)
     given_risk: RiskMeasure | None = field(default=None)
     given_options: Mapping[str, Any] | None = field(default=None)
@@ -83,29 +86,25 @@ class Run:
         if self.given_risk is not None:
             return self.given_risk
         try:
-            return parse(self.settings.get("risk", "mean"))
+            return parse(self.settings.risk)
         except InputError as problem:
-            advice = "write rg.load(path, risk=...) in Python; a report is riskgrad.pages.page.write_report"
-            raise InputError("risk", "be given to load this run", self.settings["risk"], advice) from problem
+            advice = ADVICE.format("risk")
+            raise InputError("risk", "be given to load this run", self.settings.risk, advice) from problem
 
     @property
     def env_options(self) -> Mapping[str, Any] | None:
         """The options of the environment that the run was trained on; refuse where its file could not hold them."""
-        text = self.settings.get("env_options_text")
+        text = self.settings.env_options_text
         if self.given_options is None and text is not None:
             raise InputError("env_options", "be given again, since a file cannot hold those of this run", text)
-        return self.given_options or self.settings.get("env_options")
+        return self.given_options or self.settings.env_options
 
     def _policy_of(self, name: str) -> Policy:
-        found = self.given_policy or built(self.settings.get("policy", {}))
+        facts = self.settings.policy_facts
+        found = self.given_policy or rebuild_policy(facts)
         if found is None:
-            raise InputError(
-                "policy",
-                "be given to load this run",
-                self.settings.get("policy", {}).get("text"),
-                "write rg.load(path, policy=...) in Python; a report is riskgrad.pages.page.write_report",
-            )
-        return acting(found, self.normalization.get(name))
+            raise InputError("policy", "be given to load this run", facts.get("text"), ADVICE.format("policy"))
+        return with_statistics(found, self.normalization.get(name))
 
     def save(self, path: str | Path) -> None:
         """Write the run as one file, without pickle; an existing file is replaced at once or not at all."""
@@ -114,17 +113,17 @@ class Run:
             "episodes": self.episodes_used,
             "held_out_episodes": self.held_out_episodes,
             "held_out_risk": self.held_out_risk,
-            "settings": self.settings,
+            "settings": self.settings.as_dict(),
             "notes": list(self.notes),
             "finished": self.finished,
             "versions": self.versions,
         }
         thetas = {name: getattr(self, name) for name in THETAS}
-        container.write(Path(path), {**thetas, **_flat(self.normalization)}, facts)
+        write_container(Path(path), {**thetas, **_flatten(self.normalization)}, facts)
 
     def __repr__(self) -> str:
         state = "finished" if self.finished else "stopped"
-        what = f"{self.settings.get('algorithm', 'run')} on {self.settings.get('risk', 'a risk measure')}"
+        what = f"{self.settings.algorithm} on {self.settings.risk}"
         return f"<Run: {what}, {state} after {len(self.history)} iterations and {self.episodes_used} episodes>"
 
 
@@ -141,19 +140,17 @@ def load(path: str | Path, policy: Policy | None = None, risk: RiskMeasure | Non
     """
     place = Path(path)
     if place.is_dir():
-        newest = checkpoint.latest(place)
+        newest = latest_checkpoint(place)
         if newest is None:
             raise StorageError(f"cannot read {place}: no checkpoint of a run is in this folder")
         lines = read_history(place, newest.facts["history_bytes"])
         notes = [*newest.facts["notes"], *([newest.note] if newest.note else [])]
-        return from_facts(newest.arrays, {**newest.facts, "history": lines, "notes": notes}, policy, risk)
-    arrays, facts = container.read(place)
-    return from_facts(arrays, facts, policy, risk)
+        return run_from_facts(newest.arrays, {**newest.facts, "history": lines, "notes": notes}, policy, risk)
+    arrays, facts = read_container(place)
+    return run_from_facts(arrays, facts, policy, risk)
 
 
-def from_facts(
-    arrays: container.Arrays, facts: container.Facts, policy: Policy | None, risk: RiskMeasure | None = None
-) -> Run:
+def run_from_facts(arrays: Arrays, facts: Facts, policy: Policy | None, risk: RiskMeasure | None = None) -> Run:
     """Build a run from what a file or a checkpoint holds."""
     thetas: list[FloatArray] = [np.asarray(arrays[name], dtype=np.float64) for name in THETAS]
     if policy is not None and policy.dim != thetas[0].size:
@@ -166,28 +163,28 @@ def from_facts(
         episodes_used=facts["episodes"],
         held_out_episodes=facts["held_out_episodes"],
         held_out_risk=facts["held_out_risk"],
-        settings=facts["settings"],
+        settings=Settings.from_dict(facts["settings"]),
         notes=tuple(facts["notes"]),
         finished=facts["finished"],
         versions=facts["versions"],
         given_policy=policy,
         given_risk=risk,
-        normalization=normalization_of(arrays),
+        normalization=read_statistics(arrays),
     )
 
 
-def acting(policy: Policy, normalization: Mapping[str, FloatArray] | None) -> Policy:
+def with_statistics(policy: Policy, normalization: Mapping[str, FloatArray] | None) -> Policy:
     """Give the policy with normalized observations; as it is where there is no normalization."""
     return policy if normalization is None else Normalized.from_arrays(policy, normalization)
 
 
-def thetas_with_normalization(kept: Mapping[str, tuple[Policy, FloatArray]]) -> dict[str, FloatArray]:
+def flatten_iterates(kept: Mapping[str, tuple[Policy, FloatArray]]) -> dict[str, FloatArray]:
     """Give what a file holds of policies and their parameters: the parameters, and how each policy normalizes."""
     found = {name: policy.arrays() for name, (policy, _) in kept.items() if isinstance(policy, Normalized)}
-    return {**{name: theta for name, (_, theta) in kept.items()}, **_flat(found)}
+    return {**{name: theta for name, (_, theta) in kept.items()}, **_flatten(found)}
 
 
-def normalization_of(arrays: Mapping[str, Any]) -> dict[str, Mapping[str, FloatArray]]:
+def read_statistics(arrays: Mapping[str, Any]) -> dict[str, Mapping[str, FloatArray]]:
     """Read how observations are normalized at each theta, by its name, from what a file holds."""
     found = {
         name: {key.removeprefix(f"{name}."): array for key, array in arrays.items() if key.startswith(f"{name}.")}
@@ -196,5 +193,5 @@ def normalization_of(arrays: Mapping[str, Any]) -> dict[str, Mapping[str, FloatA
     return {name: parts for name, parts in found.items() if parts}
 
 
-def _flat(normalization: Mapping[str, Mapping[str, FloatArray]]) -> dict[str, FloatArray]:
+def _flatten(normalization: Mapping[str, Mapping[str, FloatArray]]) -> dict[str, FloatArray]:
     return {f"{name}.{part}": array for name, parts in normalization.items() for part, array in parts.items()}

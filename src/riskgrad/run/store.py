@@ -13,15 +13,15 @@ from typing import Any
 from numpy.typing import NDArray
 
 from riskgrad.errors import InputError
-from riskgrad.run import checkpoint
-from riskgrad.run.checkpoint import Checkpoint
-from riskgrad.run.config import CONFIG, configuration
+from riskgrad.run.checkpoint import Checkpoint, latest_checkpoint, save_checkpoint
+from riskgrad.run.config import CONFIG, write_config
 from riskgrad.run.container import refuse
 from riskgrad.run.record import HISTORY, Line, Recorder, read_history
+from riskgrad.settings import Settings
 
 
 class Store:
-    """An open folder of a run; made by `opened`.
+    """An open folder of a run; made by `open_store`.
 
     Attributes:
         found: the checkpoint to go on from; None for a run that begins.
@@ -39,11 +39,11 @@ class Store:
 
     def checkpoint(self, iteration: int, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> None:
         """Write a checkpoint that knows how long the history is."""
-        checkpoint.save(self._folder, iteration, arrays, {**facts, "history_bytes": self._recorder.sync()})
+        save_checkpoint(self._folder, iteration, arrays, {**facts, "history_bytes": self._recorder.sync()})
 
 
 @contextlib.contextmanager
-def opened(folder: str | Path | None, resume: str | Path | None, settings: dict[str, Any]) -> Generator[Store | None]:
+def open_store(folder: str | Path | None, resume: str | Path | None, settings: Settings) -> Generator[Store | None]:
     """Open the folder of a run.
 
     Args:
@@ -60,16 +60,16 @@ def opened(folder: str | Path | None, resume: str | Path | None, settings: dict[
     if folder is None and resume is None:
         yield None
         return
-    found = checkpoint.latest(place) if place.is_dir() else None
+    found = latest_checkpoint(place) if place.is_dir() else None
     if folder is not None and (found is not None or (place / HISTORY).exists()):
         raise InputError("folder", "not hold a run already", str(folder), "pass resume= to go on with it")
     if found is not None:
-        refuse_other_settings(found.facts["settings"], settings)
+        refuse_other_settings(Settings.from_dict(found.facts["settings"]), settings)
         if found.note:
             warnings.warn(found.note, RuntimeWarning, stacklevel=5)
     with Recorder(place, 0 if found is None else found.facts["history_bytes"]) as recorder:
         if found is None:
-            _write(place / CONFIG, configuration(settings))
+            _write(place / CONFIG, write_config(settings))
         yield Store(place, found, recorder)
 
 
@@ -80,9 +80,10 @@ def _write(path: Path, text: str) -> None:
         refuse("write", path, error, "choose a folder that can be written")
 
 
-def refuse_other_settings(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Refuse to go on with a run under other settings than it began with."""
-    for name in [*before, *(name for name in now if name not in before)]:
-        if before.get(name) != now.get(name):
-            advice = f"it was {before.get(name)!r}; begin a new run, with theta=run.last_theta to build on this one"
-            raise InputError(name, "be what the run began with", now.get(name), advice)
+def refuse_other_settings(before: Settings, now: Settings) -> None:
+    """Refuse to go on with a run under other settings than it began with; the first one that differs is named."""
+    old, new = ({**one.as_dict(), **one.own} for one in (before, now))
+    for name in (name for name in {**old, **new} if name not in ("own", "given")):
+        if old.get(name) != new.get(name):
+            advice = f"it was {old.get(name)!r}; begin a new run, with theta=run.last_theta to build on this one"
+            raise InputError(name, "be what the run began with", new.get(name), advice)

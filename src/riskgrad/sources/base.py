@@ -5,28 +5,123 @@
 A source plays a fixed quota of episodes per policy; never "the first m that finish", which favors short episodes.
 Every random number is a function of the stream, the row's pair and the episode, so that an answer does not depend on
 threads, on the other rows or on the order of work.
+
+What a source is like, it declares: what it gives to a policy and takes from one, who does its work, and whether it can
+tell what was observed. A new kind of source is one file in this folder, or one class that is registered: `from_env`
+says which environments it plays.
 """
 
-from typing import Protocol, runtime_checkable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from riskgrad.errors import InputError
-from riskgrad.policy import Policy
+from riskgrad.mdp import FiniteMDP
+from riskgrad.policy import ObservationStatistics, Policy
+from riskgrad.policy.normalize import LIMIT
 from riskgrad.random import Stream
-from riskgrad.types import Episodes, IntArray, Returns
+from riskgrad.registry import PartList
+from riskgrad.types import ActionKind, Episodes, IntArray, ObservationKind, Returns
+
+Task = TypeVar("Task")
+Answer = TypeVar("Answer")
 
 
 @runtime_checkable
-class Source(Protocol):
-    """Where episodes come from."""
+class Workers(Protocol):
+    """What a source asks of a backend; `riskgrad.backend` has three, and a cluster engine can be a fourth."""
+
+    @property
+    def workers(self) -> int:
+        """How many tasks are done at once."""
+        ...
+
+    def map(self, work: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
+        """Do the work on each task and give the answers in the order of the tasks."""
+        ...
+
+
+@dataclass(frozen=True)
+class EnvOptions:
+    """What a user says about an environment besides the environment itself.
+
+    Attributes:
+        horizon: largest number of steps of an episode; None leaves it to the environment.
+        discount: in (0, 1]; None leaves it to the model, and is 1 for an environment.
+        options: for `gymnasium.make`, the class or the factory; empty where they have been used.
+        threads: of compiled loops; None for one for each core.
+        backend: who plays environments that are not compiled; None for this process.
+        factory: what made the environment, a class or function that can make more of them; None where nothing did.
+    """
+
+    horizon: int | None = None
+    discount: float | None = None
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    threads: int | None = None
+    backend: Workers | None = None
+    factory: Callable[..., Any] | None = None
+
+    def refuse_other(self, horizon: int | None, discount: float | None) -> None:
+        """Refuse another horizon or discount than a model or source has, and options for what is made already."""
+        own = {"horizon": horizon, "discount": discount, "env_options": None}
+        given = {"horizon": self.horizon, "discount": self.discount, "env_options": self.options or None}
+        for name, value in given.items():
+            if value is not None and value != own[name]:
+                raise InputError(name, "be left to the model or source, which has its own", value)
+
+
+class Source(ABC):
+    """Where episodes come from.
+
+    A source has to give `returns` and `record`. It is fitted with policies by name, and refuses policies that do not
+    fit, where it says what it `gives` and `takes`.
+    """
+
+    name: ClassVar[str] = ""  # how listings call this kind
+    observes: ClassVar[bool] = False  # whether it has `returns_and_statistics`
+    workers: ClassVar[Literal["threads", "backend", "none"]] = "none"  # who plays at once
+    general: ClassVar[bool] = False  # whether it plays any environment, and is asked after those that play some
+
+    @property
+    def gives(self) -> ObservationKind | None:
+        """What policies observe; None where that is not known."""
+        return None
+
+    @property
+    def takes(self) -> ActionKind | None:
+        """Among which actions policies choose; None where that is not known."""
+        return None
+
+    @property
+    def mdp(self) -> FiniteMDP | None:
+        """The finite model whose episodes it plays; None where there is none, and nothing is known exactly."""
+        return None
+
+    @property
+    def horizon(self) -> int | None:
+        """Steps after which an episode is cut, where known."""
+        return None
+
+    @property
+    def discount(self) -> float | None:
+        """The discount of its returns, where known."""
+        return None
 
     @property
     def return_range(self) -> tuple[float, float] | None:
         """The smallest and the largest return that an episode can have, where known."""
-        ...
+        return None
 
+    @property
+    def observation_limit(self) -> float:
+        """The largest absolute value of a normalized observation; inf where it is not clipped."""
+        return LIMIT
+
+    @abstractmethod
     def returns(
         self, policy: Policy, thetas: ArrayLike, episodes: int, stream: Stream, pairs: ArrayLike | None = None
     ) -> Returns:
@@ -40,11 +135,58 @@ class Source(Protocol):
             pairs: which random numbers each row uses [P]; rows with the same pair see the same ones (common random
                 numbers). By default all rows differ.
         """
-        ...
 
+    @abstractmethod
     def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
         """Play m episodes of one policy and keep what they visited, so that others can be weighed on them."""
-        ...
+
+    def returns_and_statistics(
+        self,
+        policy: Policy,
+        thetas: ArrayLike,
+        episodes: int,
+        stream: Stream,
+        pairs: ArrayLike | None,
+        statistics: ObservationStatistics,
+    ) -> tuple[Returns, ObservationStatistics]:
+        """Play as `returns` does, and add what was observed to the statistics; only where the source `observes`.
+
+        Args:
+            policy: what acts; `Normalized(policy, statistics, source.observation_limit)` to act by them.
+            thetas: parameters [P, d].
+            episodes: m.
+            stream: where the random numbers come from.
+            pairs: which random numbers each row uses [P].
+            statistics: of the observations before.
+
+        Returns:
+            the returns, and the statistics with all observations that a policy acted on.
+        """
+        del policy, thetas, episodes, stream, pairs, statistics
+        raise InputError("source", "tell what was observed", self)
+
+    def close(self) -> None:
+        """Close what was opened here, such as environments."""
+        return
+
+    def fingerprint(self) -> str:
+        """Say in one line what is played: a run goes on with the same one only."""
+        text = str(self)
+        return type(self).__name__ if " at 0x" in text else text  # an address differs between processes
+
+    @classmethod
+    def from_env(cls, env: Any, options: EnvOptions) -> "Source | None":
+        """Make the source of an environment; None where this kind of source does not play it.
+
+        Args:
+            env: a Gymnasium id with its version, an environment, or a model; what a class or factory made.
+            options: what else the user said.
+        """
+        del env, options
+        return None
+
+
+SOURCES = PartList("source", Source, "riskgrad.sources")
 
 
 def checked_episodes(episodes: int) -> int:

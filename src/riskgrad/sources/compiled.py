@@ -13,62 +13,27 @@ What is decided here, and why:
   are, once to write what they met where it belongs, so that no observation is ever moved.
 """
 
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from riskgrad.envs.base import CompiledEnv
+from riskgrad.envs import CompiledEnv, compiled_twin
 from riskgrad.errors import InputError
 from riskgrad.kernels.compile import contiguous, cores, in_blocks
 from riskgrad.kernels.lane_loop import NO_TRACE, Job, Trace
 from riskgrad.mdp.checks import checked_discount
-from riskgrad.policy import (
-    MLP,
-    Deterministic,
-    Greedy,
-    LinearSoftmax,
-    Normalized,
-    ObservationStatistics,
-    Policy,
-)
+from riskgrad.policy import ObservationStatistics, Policy
 from riskgrad.policy.base import checked_theta, checked_thetas
 from riskgrad.random import Stream
-from riskgrad.sources.base import checked_episodes, checked_pairs
-from riskgrad.sources.folded import folded
-from riskgrad.types import Episodes, FloatArray, IntArray, Returns
+from riskgrad.sources.base import EnvOptions, Source, checked_episodes, checked_pairs
+from riskgrad.sources.fit import check_fit
+from riskgrad.types import Choice, Episodes, FloatArray, IntArray, Returns, Vectors
 
 RUNNABLE = "a LinearSoftmax, an MLP or a Deterministic policy with one discrete action, Greedy or normalized"
 
 
-class Layers(NamedTuple):
-    """A policy as the loop runs it: a network from features to one number per action, and how the action is taken."""
-
-    widths: tuple[int, ...]
-    bias: bool
-    relu: bool
-    greedy: bool
-
-
-def layers_of(policy: Policy) -> Layers | None:
-    """Give the layers of a policy that can run compiled; None for another."""
-    if isinstance(policy, Greedy):
-        inner = layers_of(policy.policy)
-        return None if inner is None else inner._replace(greedy=True)
-    if isinstance(policy, Normalized):
-        inner = layers_of(policy.policy)
-        return None if inner is None else inner._replace(bias=True)
-    if isinstance(policy, LinearSoftmax):
-        return Layers((policy.n_features, policy.n_actions), bias=False, relu=False, greedy=False)
-    discrete = isinstance(policy, MLP) and isinstance(policy.n_actions, int)
-    certain = isinstance(policy, Deterministic) and policy.bounds is None
-    if not isinstance(policy, MLP | Deterministic) or not (discrete or certain):
-        return None
-    widths = tuple(int(size) for size in policy.network.sizes)
-    return Layers(widths, bias=True, relu=policy.network.activation == "relu", greedy=certain)
-
-
-class CompiledSource:
+class CompiledSource(Source):
     """Plays policies on a compiled environment.
 
     Args:
@@ -77,6 +42,10 @@ class CompiledSource:
         discount: in (0, 1].
         threads: how many threads to use; by default one for each core that this process may use.
     """
+
+    name = "compiled"
+    observes = True
+    workers = "threads"
 
     def __init__(
         self, env: CompiledEnv, horizon: int | None = None, discount: float = 1.0, threads: int | None = None
@@ -87,8 +56,8 @@ class CompiledSource:
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
                 raise InputError(name, "be an integer of at least 1", value)
         self.env = env
-        self.horizon = horizon or env.horizon
-        self.discount = checked_discount(discount)
+        self._horizon = horizon or env.horizon
+        self._discount = checked_discount(discount)
         self.threads = threads or cores()
 
     @property
@@ -101,9 +70,29 @@ class CompiledSource:
         return min(low, low * longest), max(high, high * longest)
 
     @property
-    def observation_size(self) -> int:
-        """Length of an observation."""
-        return self.env.n_features
+    def gives(self) -> Vectors:
+        """Vectors of the environment's features."""
+        return Vectors(self.env.n_features, self.env.one_hot)
+
+    @property
+    def takes(self) -> Choice:
+        """The environment's actions."""
+        return Choice(self.env.n_actions)
+
+    @property
+    def horizon(self) -> int:
+        """Steps after which an episode is cut."""
+        return self._horizon
+
+    @property
+    def discount(self) -> float:
+        """The discount of its returns."""
+        return self._discount
+
+    @property
+    def observation_limit(self) -> float:
+        """Infinite: the loop takes a normalization into the first layer, which clips nothing."""
+        return np.inf
 
     def returns(
         self, policy: Policy, thetas: ArrayLike, episodes: int, stream: Stream, pairs: ArrayLike | None = None
@@ -112,7 +101,7 @@ class CompiledSource:
         rows, flat = checked_thetas(thetas, policy.dim)
         if flat:
             raise InputError("thetas", f"have shape (P, {policy.dim})", f"shape ({policy.dim},)", "use thetas[None]")
-        job = self._job(policy, rows, checked_episodes(episodes), stream, checked_pairs(pairs, len(rows)))
+        job = self._make_job(policy, rows, checked_episodes(episodes), stream, checked_pairs(pairs, len(rows)))
         self._play(job, None)
         shape = (len(rows), job.episodes)
         return Returns(values=job.values.reshape(shape), lengths=job.lengths.reshape(shape))
@@ -126,33 +115,21 @@ class CompiledSource:
         pairs: ArrayLike | None,
         statistics: ObservationStatistics,
     ) -> tuple[Returns, ObservationStatistics]:
-        """Play as `returns` does, and add what was observed to the statistics, policy after policy.
-
-        Args:
-            policy: what acts; `Normalized(policy, statistics, np.inf)` to act by them.
-            thetas: parameters [P, d].
-            episodes: m.
-            stream: where the random numbers come from.
-            pairs: which random numbers each row uses [P].
-            statistics: of the observations before.
-
-        Returns:
-            the returns, and the statistics with all observations that a policy acted on.
-        """
+        """Play as `returns` does, and add what was observed to the statistics, policy after policy."""
         rows, _ = checked_thetas(thetas, policy.dim)
         m, keyed = checked_episodes(episodes), checked_pairs(pairs, len(rows))
         values, lengths = np.empty((len(rows), m)), np.empty((len(rows), m), dtype=np.int64)
         for row in range(len(rows)):
             one = slice(row, row + 1)
-            job, trace = self._traced(policy, rows[one], m, stream, keyed[one])
+            job, trace = self._play_and_trace(policy, rows[one], m, stream, keyed[one])
             values[row], lengths[row] = job.values, job.lengths
-            statistics = statistics.merged(ObservationStatistics.of(trace.observations))
+            statistics = statistics.merge(ObservationStatistics.of(trace.observations))
         return Returns(values, lengths), statistics
 
     def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
         """Play m episodes of one policy and keep what they visited, a visit for each step; see `Source.record`."""
         vector, pairs = checked_theta(theta, policy.dim), np.zeros(1, dtype=np.int64)
-        job, trace = self._traced(policy, vector[None], checked_episodes(episodes), stream, pairs)
+        job, trace = self._play_and_trace(policy, vector[None], checked_episodes(episodes), stream, pairs)
         return Episodes(
             values=job.values,
             lengths=job.lengths,
@@ -163,11 +140,19 @@ class CompiledSource:
             log_behavior=policy.log_prob(vector, trace.observations, trace.actions),
         )
 
-    def _traced(
+    @classmethod
+    def from_env(cls, env: Any, options: EnvOptions) -> "CompiledSource | None":
+        """Take a compiled environment, or the id of a Gymnasium environment that has a compiled twin."""
+        twin = compiled_twin(env, options.options) if isinstance(env, str) else env
+        if not isinstance(twin, CompiledEnv):
+            return None
+        return cls(twin, options.horizon, 1.0 if options.discount is None else options.discount, options.threads)
+
+    def _play_and_trace(
         self, policy: Policy, thetas: FloatArray, episodes: int, stream: Stream, pairs: IntArray
     ) -> tuple[Job, Trace]:
         """Play m episodes of one policy, thetas [1, d], and keep what they visited."""
-        job = self._job(policy, thetas, episodes, stream, pairs)
+        job = self._make_job(policy, thetas, episodes, stream, pairs)
         self._play(job, None)
         offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(job.lengths)])
         visits = int(offsets[-1])
@@ -179,20 +164,13 @@ class CompiledSource:
         loop, kept = self.env.loop, NO_TRACE if trace is None else trace
         in_blocks(lambda first, last: loop(first, last, job, kept), len(job.values), self.threads)
 
-    def _job(self, policy: Policy, thetas: FloatArray, episodes: int, stream: Stream, pairs: IntArray) -> Job:
-        layers = layers_of(policy)
+    def _make_job(self, policy: Policy, thetas: FloatArray, episodes: int, stream: Stream, pairs: IntArray) -> Job:
+        layers = policy.layers
         if layers is None:
             advice = f"pass gymnasium.make({self.env.id!r}), where there is one, to play any policy"
             raise InputError("policy", f"be {RUNNABLE}, to run compiled", policy, advice)
-        if (layers.widths[0], layers.widths[-1]) != (self.env.n_features, self.env.n_actions):
-            rule = f"take {self.env.n_features} features and {self.env.n_actions} actions, as {self.env.id} has"
-            raise InputError("policy", rule, f"{layers.widths[0]} and {layers.widths[-1]}")
-        inner = policy.policy if isinstance(policy, Greedy) else policy
-        if isinstance(inner, Normalized):
-            if np.isfinite(inner.limit):
-                advice = f"write Normalized(policy, statistics, np.inf), or pass gymnasium.make({self.env.id!r})"
-                raise InputError("policy", "have no limit on normalized observations, to run compiled", policy, advice)
-            thetas = folded(inner, thetas, layers.widths[1])
+        check_fit(policy, self)
+        thetas = policy.layer_thetas(thetas)
         return Job(
             keys=stream.keys(pairs),
             thetas=contiguous(thetas, np.float64),

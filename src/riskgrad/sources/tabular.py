@@ -11,8 +11,8 @@ What is decided here, and why:
   writes its own part of the result and an episode depends on its own key only: any number of threads gives the same
   bits. Thresholds are made for a few rows at a time and used at once, while they are close to the processor.
 - `record` plays the episodes that `returns` plays for pair 0 of the same stream, one at a time.
-- A tabular Gibbs policy goes from parameters to thresholds in compiled code, since its preferences are its parameters;
-  any other policy is asked for its probabilities.
+- A policy that is a table of preferences goes from parameters to thresholds in compiled code; any other policy is
+  asked for its probabilities.
 
 What did not help: one episode at a time (2.5 times slower), two or three in flight (60% and 17% slower), four or six
 (no faster than five); a way around rewards that are mostly zero, and a table of the powers of the discount instead of a
@@ -22,6 +22,7 @@ all that it holds in one place makes a model of 716 states and 25 actions 30% fa
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,18 +35,22 @@ from riskgrad.kernels.sampler_tables import (
     thresholds_of_preferences,
     thresholds_of_probabilities,
 )
-from riskgrad.mdp import FiniteMDP
-from riskgrad.policy import Policy, TabularGibbs
+from riskgrad.making import close_or_warn
+from riskgrad.mdp import FiniteMDP, from_gymnasium
+from riskgrad.mdp.from_gym import has_table
+from riskgrad.policy import Policy
 from riskgrad.policy.base import checked_theta, checked_thetas
 from riskgrad.random import Stream
-from riskgrad.sources.base import checked_episodes, checked_pairs
-from riskgrad.types import Episodes, FloatArray, IntArray, Returns
+from riskgrad.sources.base import EnvOptions, Source, checked_episodes, checked_pairs
+from riskgrad.sources.fit import check_fit
+from riskgrad.sources.gymnasium.recipe import EnvRecipe, is_id_or_env
+from riskgrad.types import Choice, Episodes, FloatArray, IntArray, Returns, States, digest
 
 LARGEST_TABLE = 1 << 15  # thresholds made before they are used: 256 kB, which stay close to the processor
 ROWS_PER_THREAD = 4  # with fewer, threads share the episodes of a row
 
 
-class TabularSource:
+class TabularSource(Source):
     """Plays policies on a finite MDP.
 
     Args:
@@ -53,14 +58,42 @@ class TabularSource:
         threads: how many threads to use; by default one for each core that this process may use.
     """
 
+    name = "finite model"
+    workers = "threads"
+
     def __init__(self, mdp: FiniteMDP, threads: int | None = None) -> None:
         if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
             raise InputError("threads", "be an integer of at least 1", threads)
-        self.mdp = mdp
+        self._mdp = mdp
         self.threads = threads or cores()
         self._tables, self._heads = outcome_tables(
             mdp.offsets, mdp.probabilities, mdp.next_states, mdp.rewards, mdp.ends, mdp.start, mdp.horizon, mdp.discount
         )
+
+    @property
+    def mdp(self) -> FiniteMDP:
+        """The model."""
+        return self._mdp
+
+    @property
+    def gives(self) -> States:
+        """The states of the model."""
+        return States(self.mdp.n_states)
+
+    @property
+    def takes(self) -> Choice:
+        """The actions of the model."""
+        return Choice(self.mdp.n_actions)
+
+    @property
+    def horizon(self) -> int:
+        """That of the model."""
+        return self.mdp.horizon
+
+    @property
+    def discount(self) -> float:
+        """That of the model."""
+        return self.mdp.discount
 
     @property
     def return_range(self) -> tuple[float, float]:
@@ -74,7 +107,7 @@ class TabularSource:
         rows, flat = checked_thetas(thetas, policy.dim)
         if flat:
             raise InputError("thetas", f"have shape (P, {policy.dim})", f"shape ({policy.dim},)", "use thetas[None]")
-        return self._sampled(lambda part: self._thresholds(policy, rows[part]), len(rows), episodes, stream, pairs)
+        return self._sample(lambda part: self._thresholds(policy, rows[part]), len(rows), episodes, stream, pairs)
 
     def returns_from_tables(
         self, tables: ArrayLike, episodes: int, stream: Stream, pairs: ArrayLike | None = None
@@ -85,7 +118,7 @@ class TabularSource:
         if found.ndim != 3 or found.shape[1:] != shape:
             raise InputError("tables", f"have shape (P, {shape[0]}, {shape[1]})", f"shape {found.shape}")
         self._check_rows("tables", found)
-        return self._sampled(lambda part: self._placed(found[part]), len(found), episodes, stream, pairs)
+        return self._sample(lambda part: self._thresholds_of_tables(found[part]), len(found), episodes, stream, pairs)
 
     def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
         """Play m episodes of one policy and keep what they visited; see `Source.record`."""
@@ -116,7 +149,33 @@ class TabularSource:
             log_behavior=logs[visits],
         )
 
-    def _sampled(
+    def fingerprint(self) -> str:
+        """Name the model by its numbers."""
+        mdp = self.mdp
+        parts = (mdp.start, mdp.offsets, mdp.probabilities, mdp.next_states, mdp.rewards, mdp.ends)
+        bits = digest(np.concatenate([part.astype(np.float64).ravel() for part in parts]))
+        size = f"{mdp.n_states} states, {mdp.n_actions} actions, horizon {mdp.horizon}, discount {mdp.discount:g}"
+        return f"finite model of {size} ({bits})"
+
+    @classmethod
+    def from_env(cls, env: Any, options: EnvOptions) -> "TabularSource | None":
+        """Take a finite model, or a Gymnasium environment whose table of outcomes tells all there is to it."""
+        if isinstance(env, FiniteMDP):
+            options.refuse_other(env.horizon, env.discount)
+            return cls(env, options.threads)
+        if not is_id_or_env(env):
+            return None
+        first = EnvRecipe.of(env, options.options).make() if isinstance(env, str) else env
+        try:
+            if not has_table(first):
+                return None
+            discount = 1.0 if options.discount is None else options.discount
+            return cls(from_gymnasium(first, options.horizon, discount), options.threads)
+        finally:
+            if isinstance(env, str) or isinstance(options.factory, type):  # not one that is the user's, or a factory's
+                close_or_warn(first, "the environment")
+
+    def _sample(
         self,
         thresholds_of: Callable[[slice], NDArray[np.uint64]],
         rows: int,
@@ -159,26 +218,25 @@ class TabularSource:
 
     def _thresholds(self, policy: Policy, thetas: FloatArray) -> NDArray[np.uint64]:
         """Give the thresholds [P, S, 2^L] of policies with checked parameters [P, d]."""
+        check_fit(policy, self)
         n_states, n_actions = self.mdp.n_states, self.mdp.n_actions
-        if isinstance(policy, TabularGibbs):
-            if (policy.n_states, policy.n_actions) != (n_states, n_actions):
-                got = f"{policy.n_states} states and {policy.n_actions} actions"
-                raise InputError("policy", f"have the model's {n_states} states and {n_actions} actions", got)
-            thresholds = self._empty(len(thetas))
-            thresholds_of_preferences(contiguous(thetas, np.float64).reshape(-1, n_states, n_actions), thresholds)
+        preferences = policy.preference_table(contiguous(thetas, np.float64))
+        if preferences is not None:
+            thresholds = self._room(len(thetas))
+            thresholds_of_preferences(preferences, thresholds)
             return thresholds
         tables = policy.probabilities(thetas, np.arange(n_states))
         if tables.shape != (len(thetas), n_states, n_actions):
             raise InputError("policy", f"have the model's {n_actions} actions", f"{tables.shape[-1]} actions")
         self._check_rows("policy", tables)
-        return self._placed(tables)
+        return self._thresholds_of_tables(tables)
 
-    def _placed(self, tables: FloatArray) -> NDArray[np.uint64]:
-        thresholds = self._empty(len(tables))
+    def _thresholds_of_tables(self, tables: FloatArray) -> NDArray[np.uint64]:
+        thresholds = self._room(len(tables))
         thresholds_of_probabilities(contiguous(tables, np.float64), thresholds)
         return thresholds
 
-    def _empty(self, rows: int) -> NDArray[np.uint64]:
+    def _room(self, rows: int) -> NDArray[np.uint64]:
         return np.empty((rows, self.mdp.n_states, self._tables.stride), dtype=np.uint64)
 
     def _check_rows(self, name: str, tables: FloatArray) -> None:

@@ -1,8 +1,9 @@
-"""The contract of a policy: that acting, log-probabilities, scores and entropies are those of one distribution.
+"""The contract of a policy: it is what it declares, and all that it computes belongs to one distribution.
 
 B observations   d parameters   P policies at once   u uniform numbers per action
 """
 
+import json
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.errors import ContractError, InputError
 from riskgrad.policy import Policy
-from riskgrad.policy.base import WithoutDensity
-from riskgrad.types import FloatArray
+from riskgrad.types import ActionKind, Choice, Choices, FloatArray, ObservationKind, States, Vectors
 
 TOLERANCE = 1e-9
 SLOPE_TOLERANCE = 1e-5  # of central differences with this step
@@ -23,10 +23,11 @@ ERRORS_ALLOWED = 6.0  # standard errors; two-sided false alarm 2e-9 for a normal
 def check_policy(policy: Policy, observations: ArrayLike, seed: int = 0) -> None:
     """Check a policy against its contract; raise `ContractError` naming the first broken clause.
 
-    Clauses: the start has d finite numbers; several parameter vectors at once equal one after another; each observation
-    is acted on by its own row, and equal numbers give equal actions; probabilities are a distribution whose logarithm
-    is `log_prob`; actions are drawn from the density that `log_prob` names; `score_sum` is the derivative of
-    `log_prob`; `entropy_sum` is the derivative of the entropy; wrong parameters are a `ValueError`.
+    Clauses: it reads such observations and acts as it declares; its recipe makes the same policy; the start has d
+    finite numbers; several parameter vectors at once equal one after another; each observation is acted on by its own
+    row, and equal numbers give equal actions; probabilities are a distribution whose logarithm is `log_prob`; actions
+    are drawn from the density that `log_prob` names; `score_sum` is the derivative of `log_prob`; `entropy_sum` is the
+    derivative of the entropy; wrong parameters are a `ValueError`.
 
     Args:
         policy: the policy to check.
@@ -38,36 +39,66 @@ def check_policy(policy: Policy, observations: ArrayLike, seed: int = 0) -> None
         raise InputError("observations", "be at least three, along the first axis", f"shape {batch.shape}")
     rng = np.random.default_rng(seed)
     start = np.asarray(policy.initial_theta(np.random.default_rng(seed)), dtype=np.float64)
-    _demand(policy, "initial_theta gives d finite numbers", start.shape == (policy.dim,) and np.all(np.isfinite(start)))
+    demand(policy, "initial_theta gives d finite numbers", start.shape == (policy.dim,) and np.all(np.isfinite(start)))
     thetas = start + rng.normal(scale=0.5, size=(3, policy.dim))
-    _acting(policy, thetas, batch, rng)
-    _bad_input(policy, batch)
-    if isinstance(policy, WithoutDensity):
+    _check_declarations(policy, thetas, batch, rng)
+    _check_recipe(policy)
+    _check_acting(policy, thetas, batch, rng)
+    _check_refusals(policy, batch)
+    if not policy.has_density:
         return
-    actions = _drawn(policy, thetas[:1], np.zeros(len(batch), dtype=np.int64), batch, rng)
-    _stacked(policy, thetas, batch, actions)
-    _distribution(policy, thetas[0], batch, actions)
-    _drawn_from_density(policy, thetas, batch, rng)
-    _score(policy, thetas[0], batch, actions, rng)
+    actions = _draw_actions(policy, thetas[:1], np.zeros(len(batch), dtype=np.int64), batch, rng)
+    _check_stacking(policy, thetas, batch, actions)
+    _check_distribution(policy, thetas[0], batch, actions)
+    _check_draws(policy, thetas, batch, rng)
+    _check_score(policy, thetas[0], batch, actions, rng)
     if actions.ndim == 1:
-        _entropy(policy, thetas[0], batch, rng)
+        _check_entropy(policy, thetas[0], batch, rng)
 
 
-def _acting(policy: Policy, thetas: FloatArray, batch: NDArray[Any], rng: np.random.Generator) -> None:
+def _check_declarations(policy: Policy, thetas: FloatArray, batch: NDArray[Any], rng: np.random.Generator) -> None:
+    demand(policy, "it reads what it declares", not policy.reads or any(fits(each, batch) for each in policy.reads))
+    actions = policy.act(
+        thetas, np.zeros(len(batch), dtype=np.int64), batch, rng.random((len(batch), policy.noise_size))
+    )
+    demand(policy, "it acts as it declares", policy.acts is None or fits(policy.acts, policy.execute(actions)))
+
+
+def fits(kind: ObservationKind | ActionKind, values: NDArray[Any]) -> bool:
+    """Say whether a batch of observations or actions [B, ...] is of a kind."""
+    if isinstance(kind, States | Choice):
+        return values.ndim == 1 and values.dtype.kind in "iu" and bool(np.all((values >= 0) & (values < kind.n)))
+    if isinstance(kind, Vectors):
+        return values.ndim == 2 and values.shape[1] == kind.size
+    low, high = (
+        ([0] * len(kind.sizes), np.array(kind.sizes) - 1) if isinstance(kind, Choices) else (kind.low, kind.high)
+    )
+    return values.shape[1:] == np.shape(low) and bool(np.all((values >= low) & (values <= high)))
+
+
+def _check_recipe(policy: Policy) -> None:
+    recipe = policy.recipe()
+    if recipe is None:
+        return
+    again = type(policy).from_recipe(json.loads(json.dumps(recipe, allow_nan=False)))
+    demand(policy, "from_recipe makes what recipe tells", again.recipe() == recipe and str(again) == str(policy))
+
+
+def _check_acting(policy: Policy, thetas: FloatArray, batch: NDArray[Any], rng: np.random.Generator) -> None:
     rows = np.arange(len(batch)) % len(thetas)
     uniforms = rng.random((len(batch), policy.noise_size))
     together = policy.act(thetas, rows, batch, uniforms)
-    _demand(policy, "act gives an action for each observation", len(together) == len(batch))
+    demand(policy, "act gives an action for each observation", len(together) == len(batch))
     again = policy.act(thetas, rows, batch, uniforms)
-    _demand(policy, "equal numbers give equal actions", np.array_equal(together, again))
+    demand(policy, "equal numbers give equal actions", np.array_equal(together, again))
     for b, row in enumerate(rows):
         mine = policy.act(thetas[[row]], np.zeros(1, dtype=np.int64), batch[[b]], uniforms[[b]])
-        _demand(policy, "an action does not depend on what acts beside it", np.array_equal(mine[0], together[b]))
+        demand(policy, "an action does not depend on what acts beside it", np.array_equal(mine[0], together[b]))
     likeliest = policy.act(thetas, rows, batch, None)
-    _demand(policy, "act without numbers gives actions of the same kind", likeliest.shape == together.shape)
+    demand(policy, "act without numbers gives actions of the same kind", likeliest.shape == together.shape)
 
 
-def _bad_input(policy: Policy, batch: NDArray[Any]) -> None:
+def _check_refusals(policy: Policy, batch: NDArray[Any]) -> None:
     wrong = {"a vector that is too long": np.zeros(policy.dim + 1), "NaN": np.full(policy.dim, np.nan)}
     for what, theta in wrong.items():
         try:
@@ -77,58 +108,60 @@ def _bad_input(policy: Policy, batch: NDArray[Any]) -> None:
         raise ContractError(f"{policy}: {what} as theta must be a ValueError; see riskgrad.policy.base.checked_thetas")
 
 
-def _stacked(policy: Policy, thetas: FloatArray, batch: NDArray[Any], actions: NDArray[Any]) -> None:
+def _check_stacking(policy: Policy, thetas: FloatArray, batch: NDArray[Any], actions: NDArray[Any]) -> None:
     together = policy.log_prob(thetas, batch, actions)
     alone = np.stack([policy.log_prob(theta, batch, actions) for theta in thetas])
-    _demand(policy, "log_prob of thetas [P, d] has shape [P, B]", together.shape == (len(thetas), len(batch)))
-    _demand(policy, "several thetas at once equal one after another", np.allclose(together, alone, rtol=TOLERANCE))
+    demand(policy, "log_prob of thetas [P, d] has shape [P, B]", together.shape == (len(thetas), len(batch)))
+    demand(policy, "several thetas at once equal one after another", np.allclose(together, alone, rtol=TOLERANCE))
 
 
-def _distribution(policy: Policy, theta: FloatArray, batch: NDArray[Any], actions: NDArray[Any]) -> None:
-    chances = _probabilities(policy, theta, batch)
+def _check_distribution(policy: Policy, theta: FloatArray, batch: NDArray[Any], actions: NDArray[Any]) -> None:
+    chances = _action_probabilities(policy, theta, batch)
     if chances is None or actions.ndim > 1:
         return
     total = np.sum(chances, axis=-1)
-    _demand(policy, "probabilities are not negative", bool(np.all(chances >= 0.0)))
-    _demand(policy, "probabilities sum to 1", np.allclose(total, 1.0, rtol=TOLERANCE))
+    demand(policy, "probabilities are not negative", bool(np.all(chances >= 0.0)))
+    demand(policy, "probabilities sum to 1", np.allclose(total, 1.0, rtol=TOLERANCE))
     logs = policy.log_prob(theta, batch, actions)
     taken = np.take_along_axis(chances, actions[:, None], axis=1)[:, 0]
-    _demand(policy, "log_prob is the logarithm of probabilities", np.allclose(np.exp(logs), taken, rtol=TOLERANCE))
+    demand(policy, "log_prob is the logarithm of probabilities", np.allclose(np.exp(logs), taken, rtol=TOLERANCE))
     likeliest = policy.act(theta[None], np.zeros(len(batch), dtype=np.int64), batch, None)
     best = np.take_along_axis(chances, likeliest[:, None], axis=1)[:, 0]
-    _demand(policy, "act without numbers takes the likeliest action", np.allclose(best, np.max(chances, axis=1)))
+    demand(policy, "act without numbers takes the likeliest action", np.allclose(best, np.max(chances, axis=1)))
 
 
-def _drawn_from_density(policy: Policy, thetas: FloatArray, batch: NDArray[Any], rng: np.random.Generator) -> None:
+def _check_draws(policy: Policy, thetas: FloatArray, batch: NDArray[Any], rng: np.random.Generator) -> None:
     """Check E[pi'(a) / pi(a)] = 1 for actions drawn from pi, which ties what `act` does to what `log_prob` says."""
     near = thetas[0] + 0.2 * (thetas[1] - thetas[0])
     for b in range(3):
         repeated = np.repeat(batch[[b]], DRAWS, axis=0)
-        actions = _drawn(policy, thetas[:1], np.zeros(DRAWS, dtype=np.int64), repeated, rng)
+        actions = _draw_actions(policy, thetas[:1], np.zeros(DRAWS, dtype=np.int64), repeated, rng)
         log_ratio = policy.log_prob(near, repeated, actions) - policy.log_prob(thetas[0], repeated, actions)
         ratio = np.exp(log_ratio)
         error = float(np.std(ratio, ddof=1) / np.sqrt(DRAWS))
         miss = abs(float(np.mean(ratio)) - 1.0)
-        _demand(policy, "actions are drawn from the density of log_prob", miss <= ERRORS_ALLOWED * error + TOLERANCE)
+        demand(policy, "actions are drawn from the density of log_prob", miss <= ERRORS_ALLOWED * error + TOLERANCE)
 
 
-def _score(
+def _check_score(
     policy: Policy, theta: FloatArray, batch: NDArray[Any], actions: NDArray[Any], rng: np.random.Generator
 ) -> None:
     coefficients = rng.normal(size=len(batch))
     found = policy.score_sum(theta, batch, actions, coefficients)
-    _demand(policy, "score_sum gives a vector [d]", np.shape(found) == (policy.dim,))
+    demand(policy, "score_sum gives a vector [d]", np.shape(found) == (policy.dim,))
     towards = rng.normal(size=(4, policy.dim))
     sides = [
         np.sum(policy.log_prob(theta + sign * STEP * towards, batch, actions) * coefficients, axis=1)
         for sign in (1, -1)
     ]
-    _slope(policy, "score_sum is the derivative of log_prob", (sides[0] - sides[1]) / (2 * STEP), found, towards)
+    _central_difference(
+        policy, "score_sum is the derivative of log_prob", (sides[0] - sides[1]) / (2 * STEP), found, towards
+    )
 
 
-def _entropy(policy: Policy, theta: FloatArray, batch: NDArray[Any], rng: np.random.Generator) -> None:
+def _check_entropy(policy: Policy, theta: FloatArray, batch: NDArray[Any], rng: np.random.Generator) -> None:
     """Check it where an action is one index; elsewhere the entropy is not known here."""
-    if _probabilities(policy, theta, batch) is None:
+    if _action_probabilities(policy, theta, batch) is None:
         return
     coefficients = rng.normal(size=len(batch))
     found = policy.entropy_sum(theta, batch, coefficients)
@@ -140,16 +173,18 @@ def _entropy(policy: Policy, theta: FloatArray, batch: NDArray[Any], rng: np.ran
         return -np.sum(np.sum(chances * logs, axis=-1) * coefficients, axis=1)
 
     slopes = (entropies(1) - entropies(-1)) / (2 * STEP)
-    _slope(policy, "entropy_sum is the derivative of the entropy", slopes, found, towards)
+    _central_difference(policy, "entropy_sum is the derivative of the entropy", slopes, found, towards)
 
 
-def _slope(policy: Policy, clause: str, slopes: FloatArray, vector: FloatArray, towards: FloatArray) -> None:
+def _central_difference(
+    policy: Policy, clause: str, slopes: FloatArray, vector: FloatArray, towards: FloatArray
+) -> None:
     expected = np.sum(towards * vector, axis=1)
     scale = 1.0 + float(np.max(np.abs(slopes)))
-    _demand(policy, clause, bool(np.all(np.abs(slopes - expected) <= SLOPE_TOLERANCE * scale)))
+    demand(policy, clause, bool(np.all(np.abs(slopes - expected) <= SLOPE_TOLERANCE * scale)))
 
 
-def _probabilities(policy: Policy, theta: FloatArray, batch: NDArray[Any]) -> FloatArray | None:
+def _action_probabilities(policy: Policy, theta: FloatArray, batch: NDArray[Any]) -> FloatArray | None:
     """Give probabilities [B, A]; None where actions are no single index."""
     try:
         return policy.probabilities(theta, batch)
@@ -157,12 +192,13 @@ def _probabilities(policy: Policy, theta: FloatArray, batch: NDArray[Any]) -> Fl
         return None
 
 
-def _drawn(
+def _draw_actions(
     policy: Policy, thetas: FloatArray, rows: NDArray[np.int64], batch: NDArray[Any], rng: np.random.Generator
 ) -> NDArray[Any]:
     return policy.act(thetas, rows, batch, rng.random((len(batch), policy.noise_size)))
 
 
-def _demand(policy: Policy, clause: str, holds: object) -> None:
+def demand(part: object, clause: str, holds: object) -> None:
+    """Raise `ContractError`, naming the clause of its contract that a part breaks, unless the clause holds."""
     if not holds:
-        raise ContractError(f"{policy}: does not keep that {clause}")
+        raise ContractError(f"{part}: does not keep that {clause}")

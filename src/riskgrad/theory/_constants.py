@@ -38,7 +38,7 @@ def constants(mdp: FiniteMDP, policy: Policy, *, behavior: Behavior = "uniform",
             perturbed, or a table of probabilities [S, A], positive wherever the policy may act (`as:b_pol`).
         literal: the paper's constants instead of the sharp ones.
     """
-    known: tuple[float, float] | None = getattr(policy, "bounds", None)
+    known = policy.score_bounds
     if known is None:
         raise InputError(
             "policy",
@@ -46,7 +46,7 @@ def constants(mdp: FiniteMDP, policy: Policy, *, behavior: Behavior = "uniform",
             policy,
             "pass bounds=(M_d, M_h) to Gibbs, or an array of features to LinearGibbs",
         )
-    norm: float | None = getattr(policy, "feature_norm", None)
+    norm = policy.feature_norm
     score, hessian = known
     if literal and norm is not None:
         count = mdp.n_actions

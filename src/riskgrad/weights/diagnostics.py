@@ -43,11 +43,11 @@ class Diagnostics:
 
 def diagnose(log_ratios: ArrayLike) -> Diagnostics:
     """Say what the weights behind log ratios [P, m] are worth; [m] counts as one policy."""
-    logs = np.atleast_2d(_checked(log_ratios))
+    logs = np.atleast_2d(_checked_log_ratios(log_ratios))
     violations = np.sum(logs == np.inf, axis=-1)
     logs = np.where(logs == np.inf, -np.inf, logs)
     kept = logs.shape[-1] - violations
-    scaled, top = _scaled(logs)
+    scaled, top = _scale_rows(logs)
     total, squares = np.sum(scaled, axis=-1), np.sum(scaled * scaled, axis=-1)
     dead = total == 0.0
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
@@ -62,29 +62,29 @@ def diagnose(log_ratios: ArrayLike) -> Diagnostics:
         )
 
 
-def exponentiated(log_ratios: ArrayLike) -> FloatArray:
+def raw_weights(log_ratios: ArrayLike) -> FloatArray:
     """Give the weights psi themselves [..., m], for estimators that need their scale; what overflows is inf."""
     with np.errstate(over="ignore"):
-        return exp_of(_checked(log_ratios))
+        return exp_of(_checked_log_ratios(log_ratios))
 
 
-def normalized(log_ratios: ArrayLike) -> FloatArray:
+def normalized_weights(log_ratios: ArrayLike) -> FloatArray:
     """Give weights in the proportions of psi that sum to 1 [..., m], for self-normalized estimators; none overflows.
 
     A row without any weight, or with an infinite one, has no proportions and is refused.
     """
-    logs = _checked(log_ratios)
+    logs = _checked_log_ratios(log_ratios)
     if np.any(logs == np.inf):
         advice = "the log-probabilities of the behavior policy say that an episode was impossible"
         raise InputError("log_ratios", "be below infinity", f"{int(np.sum(logs == np.inf))} infinite ones", advice)
-    scaled, top = _scaled(logs)
+    scaled, top = _scale_rows(logs)
     if np.any(top == -np.inf):
         advice = "no recorded episode is possible under the target policy"
         raise InputError("log_ratios", "leave some weight to every row", "a row of -inf", advice)
     return scaled / np.sum(scaled, axis=-1, keepdims=True)
 
 
-def _checked(log_ratios: ArrayLike) -> FloatArray:
+def _checked_log_ratios(log_ratios: ArrayLike) -> FloatArray:
     logs = np.asarray(log_ratios, dtype=np.float64)
     if logs.ndim == 0 or logs.shape[-1] == 0:
         raise InputError("log_ratios", "have shape [..., m] with m of at least 1", f"shape {logs.shape}")
@@ -93,7 +93,7 @@ def _checked(log_ratios: ArrayLike) -> FloatArray:
     return logs
 
 
-def _scaled(logs: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _scale_rows(logs: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Give exp(logs - their row's largest) and that largest, -inf for a row of -inf, whose weights are 0."""
     top = np.max(logs, axis=-1)
     shift = np.where(np.isfinite(top), top, 0.0)

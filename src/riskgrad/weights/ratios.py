@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from riskgrad.errors import InputError
 from riskgrad.kernels.compile import contiguous, cores, in_blocks
 from riskgrad.kernels.episode_sums import add_log_ratios
-from riskgrad.policy import Policy, TabularGibbs
+from riskgrad.policy import Policy
 from riskgrad.policy.base import checked_actions, checked_states, checked_thetas
 from riskgrad.policy.softmax import log_softmax
 from riskgrad.types import Episodes, FloatArray, IntArray
@@ -42,7 +42,7 @@ def log_ratios(policy: Policy, thetas: ArrayLike, batch: Episodes) -> FloatArray
     if flat:
         raise InputError("thetas", f"have shape (P, {policy.dim})", f"shape ({policy.dim},)", "use thetas[None]")
     base, impossible = _checked_behavior(batch)
-    index, observations, actions = _distinct(batch)
+    index, observations, actions = _distinct_pairs(batch)
     ratios = np.empty((len(rows), len(batch.values)))
     width = int(np.max(actions, initial=0)) + 1 if actions.dtype.kind in "iu" else 1
     step = max(1, min(POLICIES_TOGETHER, LARGEST_TEMPORARY // (max(1, len(observations)) * width)))
@@ -58,11 +58,12 @@ def _log_prob(
     policy: Policy, thetas: FloatArray, observations: NDArray[np.generic], actions: NDArray[np.generic]
 ) -> FloatArray:
     """Give log pi(a_u | o_u) [P, U]; each state of a tabular policy is normalized once, not once for each action."""
-    if not isinstance(policy, TabularGibbs):
+    preferences = policy.preference_table(thetas)
+    if preferences is None:
         return policy.log_prob(thetas, observations, actions)
-    states, _ = checked_states(observations, policy.n_states)
-    chosen = checked_actions(actions, len(states), policy.n_actions)
-    return log_softmax(thetas.reshape(-1, policy.n_states, policy.n_actions))[:, states, chosen]
+    states, _ = checked_states(observations, preferences.shape[1])
+    chosen = checked_actions(actions, len(states), preferences.shape[2])
+    return log_softmax(preferences)[:, states, chosen]
 
 
 def _add_up(batch: Episodes, index: IntArray, base: FloatArray, table: FloatArray, ratios: FloatArray) -> None:
@@ -86,7 +87,7 @@ def _checked_behavior(batch: Episodes) -> tuple[FloatArray, IntArray]:
     return np.where(base == -np.inf, 0.0, base), np.unique(np.searchsorted(batch.offsets, bad, side="right") - 1)
 
 
-def _distinct(batch: Episodes) -> tuple[IntArray, NDArray[np.generic], NDArray[np.generic]]:
+def _distinct_pairs(batch: Episodes) -> tuple[IntArray, NDArray[np.generic], NDArray[np.generic]]:
     """Give the pair of each visit [V], and the observation and action of each different pair [U]."""
     observations, actions = batch.observations, batch.actions
     if (

@@ -1,7 +1,7 @@
 """The frames of a few episodes, where the environment renders, and an animated GIF of them.
 
 The episodes are the first ones that the source plays from the same stream, frame by frame, so that a film shows
-episodes that an evaluation has counted. A compiled twin and a finite table do not render: `filmed_source` plays the
+episodes that an evaluation has counted. A compiled twin and a finite table do not render: `film_source` plays the
 Gymnasium environment behind their id instead, whose episodes follow the same law from other random numbers.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.errors import InputError, StorageError
-from riskgrad.making import bare
+from riskgrad.making import strip_wrappers
 from riskgrad.mdp.models import MODELS
 from riskgrad.policy import Policy
 from riskgrad.policy.base import checked_theta
@@ -48,7 +48,7 @@ class _Camera(gymnasium.Wrapper[Any, Any, Any, Any]):
         self.frames.append(np.array(self.env.render(), dtype=np.uint8))
 
 
-def filmed_source(
+def film_source(
     env: Environment,
     horizon: int | None = None,
     discount: float | None = None,
@@ -85,7 +85,7 @@ def frames(source: GymnasiumSource, policy: Policy, theta: ArrayLike, stream: St
     Returns:
         frames [height, width, 3].
     """
-    return _watched(source, policy, theta, stream, episodes).frames
+    return _shoot(source, policy, theta, stream, episodes).frames
 
 
 def film(
@@ -95,23 +95,23 @@ def film(
 
     Args:
         path: where to; the name ends in .gif.
-        source: whose environment is played; see `filmed_source`.
+        source: whose environment is played; see `film_source`.
         policy: what acts.
         theta: its parameters [d].
         stream: where the random numbers come from.
         episodes: how many, one after the other.
     """
-    checked_film(path)
-    camera = _watched(source, policy, theta, stream, episodes)
+    checked_film_path(path)
+    camera = _shoot(source, policy, theta, stream, episodes)
     save_gif(path, camera.frames, float(camera.metadata.get("render_fps") or 30.0))
     return len(camera.frames)
 
 
-def _watched(source: GymnasiumSource, policy: Policy, theta: ArrayLike, stream: Stream, episodes: int) -> _Camera:
+def _shoot(source: GymnasiumSource, policy: Policy, theta: ArrayLike, stream: Stream, episodes: int) -> _Camera:
     vector = checked_theta(theta, policy.dim)
     env = source.make_rendering()
-    _refuse_blind(env, source.name)
-    camera = _Camera(bare(env))  # the horizon of the source counts, as it does where nothing is filmed
+    _refuse_blind(env, source.env_name)
+    camera = _Camera(strip_wrappers(env))  # the horizon of the source counts, as it does where nothing is filmed
     with GymnasiumSource(camera, source.horizon, source.discount, greedy=source.greedy) as single:
         single.returns(policy, vector[np.newaxis], checked_episodes(episodes), stream)
     return camera
@@ -128,7 +128,7 @@ def _refuse_blind(env: "gymnasium.Env[Any, Any]", name: str) -> None:
         raise InputError("env", "render frames [height, width, 3]", f"{name}, which gives {shot.dtype} {shot.shape}")
 
 
-def checked_film(path: str | Path) -> Path:
+def checked_film_path(path: str | Path) -> Path:
     """Refuse another kind of film than the one that can be written."""
     place = Path(path)
     if place.suffix.lower() != ".gif":
@@ -146,7 +146,7 @@ def save_gif(path: str | Path, shots: list[Frame], frames_per_second: float = 30
     """
     from PIL import Image  # noqa: PLC0415 - only for films
 
-    place = checked_film(path)
+    place = checked_film_path(path)
     if not shots:
         raise InputError("shots", "hold at least one frame", shots)
     images = [Image.fromarray(shot) for shot in shots]

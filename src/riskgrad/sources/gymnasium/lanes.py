@@ -19,16 +19,16 @@ from riskgrad.errors import EpisodeError
 from riskgrad.kernels.episode_sums import add_rewards
 from riskgrad.kernels.streams import fill_uniforms
 from riskgrad.random import environment_seeds
-from riskgrad.sources.gymnasium.blocks import Block, Diary, Played
+from riskgrad.sources.gymnasium.blocks import BlockResult, Diary, EpisodeBlock
 from riskgrad.sources.gymnasium.recipe import Env
-from riskgrad.sources.gymnasium.spaces import ActionWriter, ObservationReader, number, numbers
+from riskgrad.sources.gymnasium.spaces import ActionWriter, ObservationReader, as_number, as_numbers
 from riskgrad.types import FloatArray, IntArray
 
 UNSEEDED = "; its `reset` has to take `seed`, as that of gymnasium.Env does"
 OLD_STEP = "; its `step` has to give (observation, reward, terminated, truncated, info), as that of gymnasium.Env does"
 
 
-class Lanes:
+class SingleLanes:
     """Plays blocks on single environments.
 
     Args:
@@ -52,9 +52,9 @@ class Lanes:
         self.name, self.envs, self.reader, self.writer = name, envs, reader, writer
         self.horizon, self.discount = horizon, discount
 
-    def play(self, block: Block) -> Played:
+    def play(self, block: EpisodeBlock) -> BlockResult:
         """Play all episodes of a block."""
-        return _Turn(self, block).play()
+        return _SingleRun(self, block).play()
 
 
 class _Front(NamedTuple):
@@ -74,20 +74,20 @@ class _Front(NamedTuple):
         return _Front(*parts)
 
 
-class _Turn:
+class _SingleRun:
     """One block on its way: the state of each lane, the busy ones in front."""
 
-    def __init__(self, lanes: Lanes, block: Block) -> None:
+    def __init__(self, lanes: SingleLanes, block: EpisodeBlock) -> None:
         self.lanes, self.block = lanes, block
         self.busy = busy = min(len(lanes.envs), len(block.rows))
         self.upcoming = 0
-        self.seeds: list[int] = environment_seeds(block.words).tolist()
+        self.seeds: list[int] = environment_seeds(block.streams).tolist()
         self.diary = Diary(block, lanes.reader.size)
         self.values, self.lengths = np.empty(len(block.rows)), np.empty(len(block.rows), dtype=np.int64)
         # of each lane: its environment, the turn in which its episode began, and what is in arrays
         self.envs = lanes.envs[:busy]
         self.steps: list[Callable[[Any], Any]] = [env.step for env in self.envs]
-        self.begun = [0] * busy
+        self.starts = [0] * busy
         self.state = _Front(
             episodes=np.zeros(busy, dtype=np.int64),
             rows=np.zeros(busy, dtype=np.int64),
@@ -99,7 +99,7 @@ class _Turn:
         )
         self.turns, self.deadline = 0, lanes.horizon
 
-    def play(self) -> Played:
+    def play(self) -> BlockResult:
         policy, thetas, diary, write = self.block.policy, self.block.thetas, self.diary, self.lanes.writer.one_by_one
         for lane in range(self.busy):
             self._begin(lane)
@@ -111,9 +111,9 @@ class _Turn:
                 actions = policy.act(thetas, front.rows, front.observations, front.uniforms)
                 if diary.active:
                     diary.note(front.episodes, front.observations, actions)
-                for lane in reversed(self._step(front, flat, write(policy.executed(actions)))):
+                for lane in reversed(self._step(front, flat, write(policy.execute(actions)))):
                     self._end(lane)
-        return diary.closed(self.values, self.lengths)
+        return diary.finish(self.values, self.lengths)
 
     def _step(self, front: _Front, flat: NDArray[Any], actions: list[Any]) -> list[int]:
         """Take one step in each busy lane; give the lanes whose episode is over."""
@@ -128,30 +128,30 @@ class _Turn:
                 found.append(seen)
                 rewards.append(reward)
         except Exception as error:
-            advice = _advice(error, "unpack", OLD_STEP)
+            advice = _advice_for(error, "unpack", OLD_STEP)
             raise self._failure(len(found), f"{type(error).__name__}: {error}{advice}") from error
-        self._settle(front, flat, found, rewards)
-        return self._with_the_old(over) if self.turns >= self.deadline else over
+        self._take_in(front, flat, found, rewards)
+        return self._add_expired(over) if self.turns >= self.deadline else over
 
-    def _settle(self, front: _Front, flat: NDArray[Any], found: list[Any], rewards: list[Any]) -> None:
+    def _take_in(self, front: _Front, flat: NDArray[Any], found: list[Any], rewards: list[Any]) -> None:
         """Add the rewards of a turn and read its observations, both of which have to be finite."""
-        earned, lanes = numbers(rewards), self.lanes
+        earned, lanes = as_numbers(rewards), self.lanes
         if earned is None:
-            earned = np.array([self._checked(lane, number, each) for lane, each in enumerate(rewards)], dtype=float)
+            earned = np.array([self._convert(lane, as_number, each) for lane, each in enumerate(rewards)], dtype=float)
         self.turns += 1
         if not lanes.reader.together(found, flat):
             for lane, each in enumerate(found):
-                front.observations[lane] = self._checked(lane, lanes.reader.read, each)
+                front.observations[lane] = self._convert(lane, lanes.reader.read, each)
         if not add_rewards(earned, lanes.discount, front.totals, front.factors, flat):
             for lane in range(len(found)):
                 self._check_finite(lane, earned[lane])
 
-    def _with_the_old(self, over: list[int]) -> list[int]:
+    def _add_expired(self, over: list[int]) -> list[int]:
         """Add the lanes whose episode has reached the horizon; say when the next one does."""
         horizon, turns = self.lanes.horizon, self.turns
-        old = [lane for lane in range(self.busy) if turns - self.begun[lane] >= horizon]
+        old = [lane for lane in range(self.busy) if turns - self.starts[lane] >= horizon]
         ends = sorted({*over, *old})
-        going = [self.begun[lane] for lane in range(self.busy) if lane not in ends]
+        going = [self.starts[lane] for lane in range(self.busy) if lane not in ends]
         self.deadline = min([turns, *going]) + horizon
         return ends
 
@@ -160,13 +160,13 @@ class _Turn:
         episode, state = self.upcoming, self.state
         self.upcoming += 1
         state.episodes[lane], state.rows[lane] = episode, self.block.rows[episode]
-        state.streams[lane] = self.block.words[episode]
-        state.totals[lane], state.factors[lane], self.begun[lane] = 0.0, 1.0, self.turns
+        state.streams[lane] = self.block.streams[episode]
+        state.totals[lane], state.factors[lane], self.starts[lane] = 0.0, 1.0, self.turns
         try:
-            found = _first(self.envs[lane].reset(seed=self.seeds[episode]))
+            found = _observation_of_reset(self.envs[lane].reset(seed=self.seeds[episode]))
             state.observations[lane] = self.lanes.reader.read(found)
         except Exception as error:
-            advice = _advice(error, "'seed'", UNSEEDED)
+            advice = _advice_for(error, "'seed'", UNSEEDED)
             raise self._failure(lane, f"{type(error).__name__} in reset: {error}{advice}") from error
         self._check_finite(lane, 0.0)
 
@@ -174,15 +174,15 @@ class _Turn:
         """End the episode of a lane, and begin the next one or take the lane out."""
         state = self.state
         episode = state.episodes[lane]
-        self.values[episode], self.lengths[episode] = state.totals[lane], self.turns - self.begun[lane]
+        self.values[episode], self.lengths[episode] = state.totals[lane], self.turns - self.starts[lane]
         if self.upcoming < len(self.block.rows):
             self._begin(lane)
             return
         self.busy = last = self.busy - 1
         for array in state:
             array[lane] = array[last]
-        self.envs[lane], self.steps[lane], self.begun[lane] = self.envs[last], self.steps[last], self.begun[last]
-        del self.envs[last], self.steps[last], self.begun[last]
+        self.envs[lane], self.steps[lane], self.starts[lane] = self.envs[last], self.steps[last], self.starts[last]
+        del self.envs[last], self.steps[last], self.starts[last]
 
     def _check_finite(self, lane: int, reward: float) -> None:
         """Refuse what is not finite in a lane: the last reward, their sum, or the observation."""
@@ -194,7 +194,7 @@ class _Turn:
             if not np.isfinite(value).all():
                 raise self._failure(lane, f"{name} is not finite")
 
-    def _checked(self, lane: int, convert: Callable[[Any], Any], value: Any) -> Any:
+    def _convert(self, lane: int, convert: Callable[[Any], Any], value: Any) -> Any:
         """Convert what the environment of a lane gave."""
         try:
             return convert(value)
@@ -204,10 +204,10 @@ class _Turn:
     def _failure(self, lane: int, reason: str) -> EpisodeError:
         episode = int(self.state.episodes[lane])
         row = self.block.first_row + int(self.state.rows[lane])
-        return EpisodeError(self.lanes.name, row, self.seeds[episode], self.turns - self.begun[lane], reason)
+        return EpisodeError(self.lanes.name, row, self.seeds[episode], self.turns - self.starts[lane], reason)
 
 
-def _first(answer: Any) -> Any:
+def _observation_of_reset(answer: Any) -> Any:
     """Give the observation of a reset; an older one gave nothing else, and might be a pair of numbers."""
     parts = cast("tuple[Any, ...]", answer) if isinstance(answer, tuple) else ()
     if len(parts) != 2:
@@ -215,6 +215,6 @@ def _first(answer: Any) -> Any:
     return parts[0]
 
 
-def _advice(error: Exception, word: str, advice: str) -> str:
+def _advice_for(error: Exception, word: str, advice: str) -> str:
     """Give the advice for an error of how an environment is called, which has this word in its message."""
     return advice if isinstance(error, TypeError | ValueError) and word in str(error) else ""

@@ -1,4 +1,8 @@
-"""Plays blocks of episodes on the environments of one recipe; each process that works for a source has one."""
+"""Plays blocks of episodes on the environments of one recipe; each process that works for a source has one player.
+
+In the process of the source it is the source's own player that works. What travels to another process are the rules by
+which a player is made there, and that player is kept for the next block.
+"""
 
 import pickle
 import time
@@ -12,10 +16,10 @@ from gymnasium import Space
 from gymnasium.vector import VectorEnv
 
 from riskgrad.errors import InputError
-from riskgrad.making import bare, close, time_limit
-from riskgrad.sources.gymnasium.blocks import Block, Played
-from riskgrad.sources.gymnasium.lanes import Lanes
-from riskgrad.sources.gymnasium.recipe import Env, Recipe, name_of
+from riskgrad.making import close_or_warn, strip_wrappers, time_limit
+from riskgrad.sources.gymnasium.blocks import BlockResult, EpisodeBlock
+from riskgrad.sources.gymnasium.lanes import SingleLanes
+from riskgrad.sources.gymnasium.recipe import Env, EnvRecipe, name_of
 from riskgrad.sources.gymnasium.spaces import action_writer, batch_reader, observation_reader
 from riskgrad.sources.gymnasium.vector import VectorLanes
 
@@ -24,7 +28,7 @@ MAKING: Final = 1.0  # seconds after which no more environments are made; how ma
 
 
 @dataclass(frozen=True)
-class Rules:
+class PlayRules:
     """How episodes are played.
 
     Attributes:
@@ -35,13 +39,13 @@ class Rules:
         lanes: single environments side by side, at most.
     """
 
-    recipe: Recipe
+    recipe: EnvRecipe
     horizon: int | None
     discount: float
     native: bool | None
     lanes: int
 
-    def packed(self) -> bytes:
+    def pack(self) -> bytes:
         """Give the rules as bytes for other processes; refuse an environment that cannot be made there."""
         self.recipe.check_portable()
         return pickle.dumps(self)
@@ -54,7 +58,7 @@ class Player:
         rules: how.
     """
 
-    def __init__(self, rules: Rules) -> None:
+    def __init__(self, rules: PlayRules) -> None:
         self._rules = rules
         first = rules.recipe.make()
         self.name = name_of(first)
@@ -63,29 +67,30 @@ class Player:
             raise InputError("horizon", f"be given, since {self.name} has no time limit of its own", None)
         self.horizon = limit
         self.space, self.action_space = (_space(first, name) for name in ("observation_space", "action_space"))
-        self.reader, self.writer = observation_reader(self.space), action_writer(self.action_space)
+        one_hot = strip_wrappers(first) is first.unwrapped and bool(first.unwrapped.metadata.get("soft_one_hot"))
+        self.reader, self.writer = observation_reader(self.space, one_hot), action_writer(self.action_space)
         self._envs: list[Env] = [first]
-        self._full = rules.recipe.single
-        self._vector = self._native()
+        self._full = rules.recipe.is_single
+        self._vector = self._find_vector_form()
 
     @property
     def native(self) -> bool:
         """Whether the environment's own vector form is used."""
         return self._vector is not None
 
-    def play(self, block: Block) -> Played:
+    def play(self, block: EpisodeBlock) -> BlockResult:
         """Play all episodes of a block."""
         if self._vector is not None:
             return self._vector.play(block)
         self._open(min(self._rules.lanes, len(block.rows)))
-        lanes = [bare(env) for env in self._envs]
-        return Lanes(self.name, lanes, self.reader, self.writer, self.horizon, self._rules.discount).play(block)
+        lanes = [strip_wrappers(env) for env in self._envs]
+        return SingleLanes(self.name, lanes, self.reader, self.writer, self.horizon, self._rules.discount).play(block)
 
     def close(self) -> None:
         """Close the environments that were made here; a user's own environment is left open."""
         if self._vector is not None:
             self._vector.close()
-        if not self._rules.recipe.single:
+        if not self._rules.recipe.is_single:
             for env in self._envs:
                 env.close()
 
@@ -99,11 +104,11 @@ class Player:
                 self._envs.append(env)
             self._full = self._full or time.perf_counter() - begin > MAKING
 
-    def _native(self) -> VectorLanes | None:
+    def _find_vector_form(self) -> VectorLanes | None:
         rules, read = self._rules, batch_reader(self.space)
         if rules.native is False:
             return None
-        trial = None if read is None else self._trial()
+        trial = None if read is None else self._try_vector_form()
         if trial is None or read is None:
             if rules.native:
                 raise InputError("native", "be None for an environment without a vector form of its own", rules.native)
@@ -115,17 +120,17 @@ class Player:
             return None
 
         def make(lanes: int) -> VectorEnv[Any, Any, Any]:
-            made = rules.recipe.native(lanes, self.horizon)
+            made = rules.recipe.make_vector(lanes, self.horizon)
             if made is None:
                 raise InputError("env", "have a vector form", self.name)
             return made
 
         return VectorLanes(self.name, make, read, self.reader.size, self.writer, self.horizon, rules.discount)
 
-    def _trial(self) -> VectorEnv[Any, Any, Any] | None:
+    def _try_vector_form(self) -> VectorEnv[Any, Any, Any] | None:
         """Make the vector form once; where that fails, and nobody insists on it, single environments are played."""
         try:
-            return self._rules.recipe.native(1, self.horizon)
+            return self._rules.recipe.make_vector(1, self.horizon)
         except Exception as error:
             words = f"{type(error).__name__}: {error}"
             if self._rules.native:
@@ -152,10 +157,10 @@ _PLAYERS: "OrderedDict[bytes, Player]" = OrderedDict()
 def _close_players() -> None:
     while _PLAYERS:
         player = _PLAYERS.popitem()[1]
-        close(player, player.name)
+        close_or_warn(player, player.name)
 
 
-def play_in_worker(task: tuple[bytes, Block]) -> Played:
+def play_in_worker(task: tuple[bytes, EpisodeBlock]) -> BlockResult:
     """Play a block in a worker process, whose environments are kept for the next block."""
     packed, block = task
     if not _PLAYERS:
@@ -165,3 +170,39 @@ def play_in_worker(task: tuple[bytes, Block]) -> Played:
             _PLAYERS.popitem(last=False)[1].close()
         _PLAYERS[packed] = Player(pickle.loads(packed))  # noqa: S301 - made by the parent process
     return _PLAYERS[packed].play(block)
+
+
+@dataclass(frozen=True)
+class LocalWork:
+    """Plays blocks where the source is.
+
+    Attributes:
+        rules: how the environments are made elsewhere.
+        player: who plays here.
+    """
+
+    rules: PlayRules
+    player: Player
+
+    def __call__(self, block: EpisodeBlock) -> BlockResult:
+        """Play all episodes of a block."""
+        return self.player.play(block)
+
+    def __reduce__(self) -> tuple[type["RemoteWork"], tuple[bytes]]:
+        """Become the same work for another process; refuse an environment that cannot be made there."""
+        return RemoteWork, (self.rules.pack(),)
+
+
+@dataclass(frozen=True)
+class RemoteWork:
+    """Plays blocks in a process that makes environments of its own.
+
+    Attributes:
+        packed: the rules, as bytes.
+    """
+
+    packed: bytes
+
+    def __call__(self, block: EpisodeBlock) -> BlockResult:
+        """Play all episodes of a block."""
+        return play_in_worker((self.packed, block))

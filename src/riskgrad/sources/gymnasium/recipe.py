@@ -16,14 +16,14 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import VectorEnv
 
 from riskgrad.errors import InputError
-from riskgrad.making import building, full_id
+from riskgrad.making import explain_failure, full_id
 
 Env = gymnasium.Env[Any, Any]
 Environment = str | EnvSpec | Env | Callable[..., Any]
 
 
 @dataclass(frozen=True)
-class Recipe:
+class EnvRecipe:
     """What is needed to make an environment.
 
     Attributes:
@@ -35,14 +35,14 @@ class Recipe:
     options: Mapping[str, Any]
 
     @classmethod
-    def of(cls, env: Environment, options: Mapping[str, Any] | None) -> "Recipe":
+    def of(cls, env: Environment, options: Mapping[str, Any] | None) -> "EnvRecipe":
         """Read what a user calls an environment; an id is looked up here, so that other processes need not know it."""
         given = checked_options(options)
         if isinstance(env, gymnasium.Env) and given:
             raise InputError("env_options", "come with an id, a class or a factory, not an environment", sorted(given))
         if isinstance(env, str):
             try:
-                return cls(_specification(env), given)
+                return cls(_find_spec(env), given)
             except (gymnasium.error.Error, ImportError) as error:
                 rule = "be an environment that gymnasium.make can build"
                 raise InputError("env", rule, env, str(error)) from error
@@ -51,17 +51,17 @@ class Recipe:
         return cls(env, given)
 
     @property
-    def single(self) -> bool:
+    def is_single(self) -> bool:
         """Whether there is one environment only, which cannot be made again."""
         return _is_env(self.what)
 
     def make(self, **more: Any) -> Env:
         """Make an environment, with its wrappers; or give the one there is."""
         what: Any = self.what
-        if self.single:
+        if self.is_single:
             return what
         options = {**self.options, **more}
-        with building(self.name):
+        with explain_failure(self.name):
             is_spec = isinstance(what, EnvSpec)
             made: Any = gymnasium.make(what, disable_env_checker=True, **options) if is_spec else what(**options)
         if not _is_env(made):
@@ -73,9 +73,9 @@ class Recipe:
         """The environment's name in messages."""
         if isinstance(self.what, EnvSpec):
             return self.what.id
-        return name_of(self.what) if self.single else str(getattr(self.what, "__name__", self.what))
+        return name_of(self.what) if self.is_single else str(getattr(self.what, "__name__", self.what))
 
-    def native(self, lanes: int, horizon: int) -> VectorEnv[Any, Any, Any] | None:
+    def make_vector(self, lanes: int, horizon: int) -> VectorEnv[Any, Any, Any] | None:
         """Make the environment's own vector form with this many lanes; None where it has none."""
         spec = self.what
         if not isinstance(spec, EnvSpec) or spec.vector_entry_point is None or spec.additional_wrappers:
@@ -88,7 +88,7 @@ class Recipe:
     def check_portable(self) -> None:
         """Refuse an environment that cannot be made in other processes."""
         advice = "pass an id, or a class or function of a module"
-        if self.single:
+        if self.is_single:
             raise InputError("env", "be made anew in each process", self.name, advice)
         try:
             pickle.dumps(self)
@@ -110,12 +110,17 @@ def name_of(env: Env) -> str:
     return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
 
 
-def _specification(name: str) -> EnvSpec:
+def _find_spec(name: str) -> EnvSpec:
     """Look up an id; one of the form "module:id" imports the module first, which is to register it."""
     module, _, inner = name.rpartition(":")
     if module:
         importlib.import_module(module)
     return gymnasium.spec(full_id(inner))
+
+
+def is_id_or_env(made: object) -> bool:
+    """Say whether something is an id or an environment."""
+    return isinstance(made, str) or _is_env(made)
 
 
 def _is_env(made: object) -> bool:

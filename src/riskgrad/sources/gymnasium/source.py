@@ -19,8 +19,8 @@ What is decided here, and why:
 """
 
 import pickle
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Protocol, Self, TypeVar, runtime_checkable
+from collections.abc import Mapping
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,37 +32,18 @@ from riskgrad.mdp.checks import checked_discount
 from riskgrad.policy import Greedy, ObservationStatistics, Policy
 from riskgrad.policy.base import checked_theta, checked_thetas
 from riskgrad.random import Stream
-from riskgrad.sources.base import checked_episodes, checked_pairs
-from riskgrad.sources.gymnasium.blocks import Block, Played
-from riskgrad.sources.gymnasium.cut import Cut, cut_for_vectors, cut_for_workers
-from riskgrad.sources.gymnasium.fit import check_fit, refuse_unportable
-from riskgrad.sources.gymnasium.player import Player, Rules
-from riskgrad.sources.gymnasium.recipe import Env, Environment, Recipe
-from riskgrad.sources.gymnasium.work import Work
-from riskgrad.types import Episodes, FloatArray, IntArray, Returns
+from riskgrad.sources.base import EnvOptions, Source, Workers, checked_episodes, checked_pairs
+from riskgrad.sources.fit import check_fit
+from riskgrad.sources.gymnasium.blocks import BlockResult, Cut, EpisodeBlock, cut_for_vectors, cut_for_workers
+from riskgrad.sources.gymnasium.player import LocalWork, Player, PlayRules
+from riskgrad.sources.gymnasium.recipe import Env, Environment, EnvRecipe, is_id_or_env
+from riskgrad.types import ActionKind, Episodes, FloatArray, IntArray, ObservationKind, Returns, Vectors
 
 LANES: Final = 128
 LARGEST_TEMPORARY: Final = 1 << 16  # visits that a policy is asked for at once
 
-Task = TypeVar("Task")
-Answer = TypeVar("Answer")
 
-
-@runtime_checkable
-class Workers(Protocol):
-    """What a source asks of a backend; `riskgrad.backend` has three, and a cluster engine can be a fourth."""
-
-    @property
-    def workers(self) -> int:
-        """How many tasks are done at once."""
-        ...
-
-    def map(self, work: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
-        """Do the work on each task and give the answers in the order of the tasks."""
-        ...
-
-
-class GymnasiumSource:
+class GymnasiumSource(Source):
     """Plays policies on a Gymnasium environment.
 
     Args:
@@ -75,6 +56,11 @@ class GymnasiumSource:
         native: whether to use the environment's own vector form; by default where it has one.
         lanes: single environments side by side in a process, at most; fewer where they take long to make.
     """
+
+    name = "gymnasium"
+    observes = True
+    workers = "backend"
+    general = True
 
     def __init__(
         self,
@@ -91,18 +77,18 @@ class GymnasiumSource:
         for name, value in (("horizon", horizon), ("lanes", lanes)):
             if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
                 raise InputError(name, "be an integer of at least 1", value)
-        self.discount, self.greedy = checked_discount(discount), bool(greedy)
+        self._discount, self.greedy = checked_discount(discount), bool(greedy)
         if backend is not None and not isinstance(backend, Workers):
             raise InputError("backend", "have `workers` and `map`", backend, "see riskgrad.backend")
-        self._rules = Rules(Recipe.of(env, env_options), horizon, self.discount, native, int(lanes))
+        self._rules = PlayRules(EnvRecipe.of(env, env_options), horizon, self._discount, native, int(lanes))
         self._player = Player(self._rules)
-        self._work = Work(self._rules, self._player)
+        self._work = LocalWork(self._rules, self._player)
         self.backend: Workers = Serial() if backend is None else backend
         if self.backend.workers > 1:
             self._rules.recipe.check_portable()
 
     @property
-    def name(self) -> str:
+    def env_name(self) -> str:
         """The environment's id, or the name of its class."""
         return self._player.name
 
@@ -112,44 +98,30 @@ class GymnasiumSource:
         return self._player.horizon
 
     @property
+    def discount(self) -> float:
+        """The discount of its returns."""
+        return self._discount
+
+    @property
     def native(self) -> bool:
         """Whether the environment's own vector form is used."""
         return self._player.native
 
     @property
-    def observation_size(self) -> int:
-        """Length of an observation, or the number of states."""
-        return self._player.reader.size
+    def gives(self) -> ObservationKind:
+        """States for a Discrete observation space, vectors for every other."""
+        return self._player.reader.gives
 
     @property
-    def n_states(self) -> int | None:
-        """The number of states where observations are states, otherwise None."""
-        return self._player.reader.n_states
-
-    @property
-    def n_actions(self) -> int | tuple[int, ...] | None:
-        """The number of actions, those of each component of an action, or None where actions are numbers."""
-        writer = self._player.writer
-        return {"choice": writer.sizes[0] if writer.sizes else None, "choices": writer.sizes, "numbers": None}[
-            writer.kind
-        ]
-
-    @property
-    def action_bounds(self) -> tuple[FloatArray, FloatArray] | None:
-        """The smallest and largest action [n] where actions are numbers, otherwise None."""
-        writer = self._player.writer
-        return (writer.low, writer.high) if writer.kind == "numbers" else None
-
-    @property
-    def return_range(self) -> tuple[float, float] | None:
-        """Not known for an environment that can only be sampled."""
-        return None
+    def takes(self) -> ActionKind:
+        """The actions of the environment."""
+        return self._player.writer.takes
 
     def returns(
         self, policy: Policy, thetas: ArrayLike, episodes: int, stream: Stream, pairs: ArrayLike | None = None
     ) -> Returns:
         """Play m episodes of each of P policies; see `Source.returns`."""
-        return self._played(policy, thetas, episodes, stream, pairs, None)[0]
+        return self._play(policy, thetas, episodes, stream, pairs, None)[0]
 
     def returns_and_statistics(
         self,
@@ -160,30 +132,18 @@ class GymnasiumSource:
         pairs: ArrayLike | None,
         statistics: ObservationStatistics,
     ) -> tuple[Returns, ObservationStatistics]:
-        """Play as `returns` does, and add what was observed to the statistics.
-
-        Args:
-            policy: what acts; `Normalized(policy, statistics)` to act by them.
-            thetas: parameters [P, d].
-            episodes: m.
-            stream: where the random numbers come from.
-            pairs: which random numbers each row uses [P].
-            statistics: of the observations before.
-
-        Returns:
-            the returns, and the statistics with all observations that a policy acted on.
-        """
-        if self.n_states is not None or len(statistics.mean) != self.observation_size:
-            rule = f"be of vectors of the environment's {self.observation_size} numbers"
+        """Play as `returns` does, and add what was observed to the statistics."""
+        if self.gives != Vectors(len(statistics.mean)):
+            rule = f"be of vectors of the environment's {self._player.reader.size} numbers"
             raise InputError("statistics", rule, f"{len(statistics.mean)} numbers")
-        returns, sums = self._played(policy, thetas, episodes, stream, pairs, statistics.mean)
-        return returns, statistics if sums is None else statistics.updated(returns.lengths, sums)
+        returns, sums = self._play(policy, thetas, episodes, stream, pairs, statistics.mean)
+        return returns, statistics if sums is None else statistics.add(returns.lengths, sums)
 
     def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
         """Play m episodes of one policy and keep what they visited; see `Source.record`."""
         m = checked_episodes(episodes)
         vector = checked_theta(theta, policy.dim)
-        cut = self._cut(policy, vector[None], m, stream, np.zeros(1, dtype=np.int64), None, keep=True)
+        cut = self._cut_blocks(policy, vector[None], m, stream, np.zeros(1, dtype=np.int64), None, keep=True)
         parts = self._map([block for block, _ in cut])
         lengths = np.concatenate([part.lengths for part in parts])
         observations = np.concatenate([part.observations for part in parts])
@@ -202,7 +162,7 @@ class GymnasiumSource:
             log_behavior=logs,
         )
 
-    def _played(
+    def _play(
         self,
         policy: Policy,
         thetas: ArrayLike,
@@ -215,7 +175,7 @@ class GymnasiumSource:
         if flat:
             raise InputError("thetas", f"have shape (P, {policy.dim})", f"shape ({policy.dim},)", "use thetas[None]")
         m = checked_episodes(episodes)
-        cut = self._cut(policy, rows, m, stream, checked_pairs(pairs, len(rows)), shift, keep=False)
+        cut = self._cut_blocks(policy, rows, m, stream, checked_pairs(pairs, len(rows)), shift, keep=False)
         values, lengths = np.empty(len(rows) * m), np.empty(len(rows) * m, dtype=np.int64)
         sums = None if shift is None else np.empty((len(values), 2, len(shift)))
         parts = self._map([block for block, _ in cut])
@@ -226,7 +186,7 @@ class GymnasiumSource:
                 sums[places[counted]] = part.sums[counted]
         return Returns(values.reshape(-1, m), lengths.reshape(-1, m)), sums
 
-    def _cut(
+    def _cut_blocks(
         self,
         policy: Policy,
         thetas: FloatArray,
@@ -236,20 +196,29 @@ class GymnasiumSource:
         shift: FloatArray | None,
         keep: bool,
     ) -> Cut:
-        check_fit(policy, self._player.reader, self._player.writer)
-        acting = Greedy(policy) if self.greedy and not isinstance(policy, Greedy) else policy
+        check_fit(policy, self)
+        acting = Greedy(policy) if self.greedy else policy
         rows = contiguous(thetas, np.float64)
         if self._player.native:
             return cut_for_vectors(acting, rows, episodes, stream, pairs, shift, keep)
         return cut_for_workers(acting, rows, episodes, stream, pairs, self.backend.workers, shift, keep)
 
-    def _map(self, blocks: list[Block]) -> list[Played]:
+    def _map(self, blocks: list[EpisodeBlock]) -> list[BlockResult]:
         try:
             return self.backend.map(self._work, blocks)
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             if self.backend.workers > 1:
-                refuse_unportable(blocks[0].policy, error)
+                _refuse_local_policy(blocks[0].policy, error)
             raise
+
+    @classmethod
+    def from_env(cls, env: Any, options: EnvOptions) -> "GymnasiumSource | None":
+        """Take any id or environment; a factory makes more of them."""
+        if not is_id_or_env(env):
+            return None
+        again = env if isinstance(env, str) or options.factory is None else options.factory
+        discount = 1.0 if options.discount is None else options.discount
+        return cls(again, options.horizon, discount, env_options=options.options, backend=options.backend)
 
     def make(self) -> Env:
         """Make an environment like those that are played, with its wrappers; or give the one there is."""
@@ -258,9 +227,9 @@ class GymnasiumSource:
     def make_rendering(self) -> Env:
         """Make an environment that renders frames; refuse where it cannot."""
         recipe = self._rules.recipe
-        env = recipe.make() if recipe.single else recipe.make(render_mode="rgb_array")
+        env = recipe.make() if recipe.is_single else recipe.make(render_mode="rgb_array")
         if env.render_mode != "rgb_array":
-            raise InputError("env", "render frames", self.name, "make it with render_mode='rgb_array'")
+            raise InputError("env", "render frames", self.env_name, "make it with render_mode='rgb_array'")
         return env
 
     def close(self) -> None:
@@ -274,4 +243,13 @@ class GymnasiumSource:
         self.close()
 
     def __repr__(self) -> str:
-        return f"GymnasiumSource({self.name}, horizon {self.horizon}, discount {self.discount:g})"
+        return f"GymnasiumSource({self.env_name}, horizon {self.horizon}, discount {self.discount:g})"
+
+
+def _refuse_local_policy(policy: Policy, error: Exception) -> None:
+    """Refuse a policy that other processes cannot read."""
+    try:
+        pickle.dumps(policy)
+    except Exception:
+        advice = "define what it is made of in a module, or leave out processes"
+        raise InputError("policy", "be found by its name in each process", policy, advice) from error

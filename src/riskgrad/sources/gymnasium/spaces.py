@@ -15,7 +15,7 @@ integers, and some refuse a numpy integer as an action.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from gymnasium import Space, spaces
@@ -23,7 +23,7 @@ from gymnasium.spaces.utils import flatdim
 from numpy.typing import NDArray
 
 from riskgrad.errors import InputError
-from riskgrad.types import FloatArray
+from riskgrad.types import ActionKind, Choice, Choices, FloatArray, Numbers, ObservationKind, States, Vectors
 
 
 @dataclass(frozen=True)
@@ -31,47 +31,55 @@ class ObservationReader:
     """How observations are read.
 
     Attributes:
-        n_states: the number of states for a Discrete space, otherwise None.
-        size: n_states, or the length of the vector.
+        gives: states for a Discrete space, otherwise vectors.
         read: from one observation to a state or a vector; what is not of the space's shape is refused.
         together: writes observations of B environments to an array of states [B], or of vectors one after the other
             [B * k]; False where they have to be read one by one, be it to find the one that cannot be.
     """
 
-    n_states: int | None
-    size: int
+    gives: ObservationKind
     read: Callable[[Any], Any]
     together: Callable[[list[Any], NDArray[Any]], bool]
 
+    @property
+    def size(self) -> int:
+        """The number of states, or the length of a vector."""
+        return self.gives.n if isinstance(self.gives, States) else self.gives.size
+
     def room(self, count: int) -> NDArray[Any]:
         """Give an array for `count` observations: states, or vectors."""
-        return np.zeros((count, self.size)) if self.n_states is None else np.zeros(count, dtype=np.int64)
+        return np.zeros(count, dtype=np.int64) if isinstance(self.gives, States) else np.zeros((count, self.size))
 
 
-def observation_reader(space: Space[Any]) -> ObservationReader:
-    """Give how the observations of a space are read; refuse a space that no policy reads."""
+def observation_reader(space: Space[Any], one_hot: bool = False) -> ObservationReader:
+    """Give how the observations of a space are read; refuse a space that no policy reads.
+
+    Args:
+        space: the observation space.
+        one_hot: whether the numbers of a Box are known to be a soft one-hot.
+    """
     _refuse_unknown(space, "observation")
     if isinstance(space, spaces.Discrete):
         n, start = int(space.n), int(space.start)
         return ObservationReader(
-            n, n, lambda found: _state(found, n, start), lambda every, to: _states(every, n, start, to)
+            States(n), lambda found: _read_state(found, n, start), lambda every, to: _write_states(every, n, start, to)
         )
     size = flatdim(space)
     if isinstance(space, spaces.Box | spaces.MultiBinary):
         shape = space.shape or ()
-        together = partial(_rows, {size}) if len(shape) == 1 else partial(_raveled_rows, shape)
-        return ObservationReader(None, size, lambda found: _raveled(found, shape), together)
-    return ObservationReader(None, size, lambda found: _flattened(space, found), lambda _, __: False)
+        together = partial(_write_rows, {size}) if len(shape) == 1 else partial(_write_raveled, shape)
+        return ObservationReader(Vectors(size, one_hot), lambda found: _ravel(found, shape), together)
+    return ObservationReader(Vectors(size), lambda found: _flatten(space, found), lambda _, __: False)
 
 
 def batch_reader(space: Space[Any]) -> Callable[[Any], NDArray[Any]] | None:
     """Give how a batch of observations [B, ...] is read at once; None for spaces that are read one by one."""
     if isinstance(space, spaces.Discrete):
         n, start = int(space.n), int(space.start)
-        return lambda found: _batch_of_states(found, n, start)
+        return lambda found: _read_states(found, n, start)
     if isinstance(space, spaces.Box | spaces.MultiBinary):
         shape = space.shape or ()
-        return lambda found: _raveled(found, (len(found), *shape)).reshape(len(found), -1)
+        return lambda found: _ravel(found, (len(found), *shape)).reshape(len(found), -1)
     return None
 
 
@@ -80,41 +88,31 @@ class ActionWriter:
     """How actions are written.
 
     Attributes:
-        kind: "choice" of one of n, "choices" of several, or "numbers".
-        sizes: n of the choice, or of each of the choices.
-        low: the bounds of numbers [n].
-        high: the bounds of numbers [n].
+        takes: a choice, several of them, or numbers.
         write: from actions of a policy [B, ...] to a batch of actions of the environment.
     """
 
-    kind: Literal["choice", "choices", "numbers"]
-    sizes: tuple[int, ...]
-    low: FloatArray
-    high: FloatArray
+    takes: ActionKind
     write: Callable[[NDArray[Any]], NDArray[Any]]
 
     def one_by_one(self, actions: NDArray[Any]) -> list[Any]:
         """Give actions for single environments: Python integers for a choice, arrays otherwise."""
         written = self.write(actions)
-        return written.tolist() if self.kind == "choice" else list(written)
+        return written.tolist() if isinstance(self.takes, Choice) else list(written)
 
 
 def action_writer(space: Space[Any]) -> ActionWriter:
     """Give how actions of a space are written; refuse a space that no policy acts in."""
-    none = np.zeros(0)
     inner: Any = space  # spaces are only partly typed
     if isinstance(space, spaces.Discrete):
         start = int(space.start)
-        return ActionWriter("choice", (int(space.n),), none, none, lambda chosen: chosen + start if start else chosen)
+        return ActionWriter(Choice(int(space.n)), lambda actions: actions + start if start else actions)
     if isinstance(space, spaces.MultiDiscrete):
         shape, kind, begins = space.shape, inner.dtype, np.ravel(inner.start)
         sizes = tuple(int(size) for size in np.ravel(inner.nvec))
         return ActionWriter(
-            "choices",
-            sizes,
-            none,
-            none,
-            lambda chosen: (chosen.reshape(-1, len(sizes)) + begins).astype(kind).reshape(-1, *shape),
+            Choices(sizes),
+            lambda actions: (actions.reshape(-1, len(sizes)) + begins).astype(kind).reshape(-1, *shape),
         )
     if isinstance(space, spaces.Box):
         return _box_writer(inner)
@@ -133,10 +131,10 @@ def _box_writer(space: Any) -> ActionWriter:
         inside = np.minimum(np.maximum(actions.reshape(-1, len(low)), low), high)
         return (np.rint(inside) if whole else inside).astype(kind).reshape(-1, *shape)
 
-    return ActionWriter("numbers", (), low, high, write)
+    return ActionWriter(Numbers(tuple(low.tolist()), tuple(high.tolist())), write)
 
 
-def number(value: Any) -> float | int:
+def as_number(value: Any) -> float | int:
     """Give a plain number from a Python or numpy number, or from an array with a single one."""
     if isinstance(value, float | int):
         return value
@@ -146,7 +144,7 @@ def number(value: Any) -> float | int:
     return array.item()
 
 
-def numbers(values: list[Any]) -> FloatArray | None:
+def as_numbers(values: list[Any]) -> FloatArray | None:
     """Give plain numbers [B] from as many as `number` takes; None where they have to be looked at one by one."""
     try:
         array = np.array(values)
@@ -158,15 +156,15 @@ def numbers(values: list[Any]) -> FloatArray | None:
     return array.astype(np.float64).reshape(-1) if plain else None
 
 
-def _state(found: Any, n: int, start: int) -> int:
-    value = number(found)
+def _read_state(found: Any, n: int, start: int) -> int:
+    value = as_number(found)
     state = int(value) - start
     if state != value - start or not 0 <= state < n:
         raise ValueError(f"the observation {value} is not among the {n} states from {start}")
     return state
 
 
-def _states(found: list[Any], n: int, start: int, to: NDArray[Any]) -> bool:
+def _write_states(found: list[Any], n: int, start: int, to: NDArray[Any]) -> bool:
     try:
         array = np.array(found)
     except ValueError:
@@ -178,43 +176,43 @@ def _states(found: list[Any], n: int, start: int, to: NDArray[Any]) -> bool:
     return bool(to.view(np.uint64).max() < n)
 
 
-def _batch_of_states(found: Any, n: int, start: int) -> NDArray[Any]:
+def _read_states(found: Any, n: int, start: int) -> NDArray[Any]:
     states = np.empty(len(found), dtype=np.int64)
-    if not _states(found, n, start, states):
+    if not _write_states(found, n, start, states):
         raise ValueError(f"an observation is not among the {n} states from {start}")
     return states
 
 
-def _raveled(found: Any, shape: tuple[int, ...]) -> FloatArray:
+def _ravel(found: Any, shape: tuple[int, ...]) -> FloatArray:
     array = np.asarray(found)
     if array.shape != shape or array.dtype.kind not in "iufb":
         raise ValueError(f"the observation is {array.dtype} of shape {array.shape}, its space has shape {shape}")
     return array.astype(np.float64).ravel()
 
 
-def _flattened(space: Space[Any], found: Any) -> FloatArray:
+def _flatten(space: Space[Any], found: Any) -> FloatArray:
     """Give an observation as one vector, in the order of Gymnasium's own; every part has to be of its space."""
     inner: Any = space
     if isinstance(space, spaces.Discrete):
         n, start = int(space.n), int(space.start)
-        return np.eye(1, n, _state(found, n, start))[0]
+        return np.eye(1, n, _read_state(found, n, start))[0]
     if isinstance(space, spaces.MultiDiscrete):
         sizes: list[int] = np.ravel(inner.nvec).tolist()
         starts: list[int] = np.ravel(inner.start).tolist()
-        parts = zip(_raveled(found, space.shape).tolist(), sizes, starts, strict=True)
-        return np.concatenate([np.eye(1, n, _state(value, n, start))[0] for value, n, start in parts])
+        parts = zip(_ravel(found, space.shape).tolist(), sizes, starts, strict=True)
+        return np.concatenate([np.eye(1, n, _read_state(value, n, start))[0] for value, n, start in parts])
     if isinstance(space, spaces.Dict):
         if set(found) != set(inner.spaces):
             raise ValueError(f"the observation has the keys {sorted(found)}, its space has {sorted(inner.spaces)}")
-        return np.concatenate([_flattened(part, found[key]) for key, part in inner.spaces.items()])
+        return np.concatenate([_flatten(part, found[key]) for key, part in inner.spaces.items()])
     if isinstance(space, spaces.Tuple):
         if len(found) != len(inner.spaces):
             raise ValueError(f"the observation has {len(found)} parts, its space has {len(inner.spaces)}")
-        return np.concatenate([_flattened(part, each) for part, each in zip(inner.spaces, found, strict=True)])
-    return _raveled(found, space.shape or ())
+        return np.concatenate([_flatten(part, each) for part, each in zip(inner.spaces, found, strict=True)])
+    return _ravel(found, space.shape or ())
 
 
-def _rows(lengths: set[int], found: list[Any], to: NDArray[Any]) -> bool:
+def _write_rows(lengths: set[int], found: list[Any], to: NDArray[Any]) -> bool:
     """Write vectors, all of the one length, one after the other; say whether they are that."""
     try:
         np.concatenate(found, out=to)
@@ -223,7 +221,7 @@ def _rows(lengths: set[int], found: list[Any], to: NDArray[Any]) -> bool:
         return False
 
 
-def _raveled_rows(shape: tuple[int, ...], found: list[Any], to: NDArray[Any]) -> bool:
+def _write_raveled(shape: tuple[int, ...], found: list[Any], to: NDArray[Any]) -> bool:
     """Write arrays, all of the one shape, one after the other, each as a vector; say whether they are that."""
     try:
         array = np.array(found)

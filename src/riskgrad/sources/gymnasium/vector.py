@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from riskgrad.errors import EpisodeError, RiskgradError
 from riskgrad.kernels.streams import fill_uniforms
 from riskgrad.random import environment_seeds
-from riskgrad.sources.gymnasium.blocks import Block, Diary, Played
+from riskgrad.sources.gymnasium.blocks import BlockResult, Diary, EpisodeBlock
 from riskgrad.sources.gymnasium.spaces import ActionWriter
 
 
@@ -48,15 +48,15 @@ class VectorLanes:
         self._make = make
         self._envs: dict[int, VectorEnv[Any, Any, Any]] = {}
 
-    def play(self, block: Block) -> Played:
+    def play(self, block: EpisodeBlock) -> BlockResult:
         """Play all episodes of a block, one in each lane."""
         env = self._env(len(block.rows))
-        seed = int(environment_seeds(block.words[:1])[0])
+        seed = int(environment_seeds(block.streams[:1])[0])
         step = 0
         try:
             observations = self.read(env.reset(seed=seed)[0])
             counted = np.ones(len(block.rows), dtype=np.bool_) if block.counted is None else block.counted.copy()
-            turn = _Turn(self, block, counted)
+            turn = _VectorRun(self, block, counted)
             while len(turn.busy):
                 actions = turn.actions(observations)
                 found, rewards, terminated, truncated, _ = env.step(self.writer.write(actions))
@@ -75,7 +75,7 @@ class VectorLanes:
             episode = int(np.flatnonzero(~np.isfinite(turn.values))[0])
             row = block.first_row + int(block.rows[episode])
             raise EpisodeError(self.name, row, seed, int(turn.lengths[episode]), "the sum of rewards is not finite")
-        return turn.diary.closed(turn.values, turn.lengths)
+        return turn.diary.finish(turn.values, turn.lengths)
 
     def close(self) -> None:
         """Close the environments."""
@@ -91,15 +91,15 @@ class VectorLanes:
         return self._envs[lanes]
 
 
-class _Turn:
+class _VectorRun:
     """One block on its way; `busy` are the lanes whose episode goes on."""
 
-    def __init__(self, lanes: VectorLanes, block: Block, counted: NDArray[np.bool_]) -> None:
+    def __init__(self, lanes: VectorLanes, block: EpisodeBlock, counted: NDArray[np.bool_]) -> None:
         self.lanes, self.block = lanes, block
         self.busy = np.flatnonzero(counted)
         self.values, self.lengths = np.zeros(len(block.rows)), np.zeros(len(block.rows), dtype=np.int64)
         self.diary = Diary(block, lanes.size)
-        self.streams = block.words.copy()
+        self.streams = block.streams.copy()
         self._factor, self._age = 1.0, 0
         self._actions: NDArray[Any] | None = None
 
@@ -117,7 +117,7 @@ class _Turn:
         if self.diary.active:
             mine = self.busy if everyone else slice(None)
             self.diary.note(self.busy, seen[mine], actions[mine])
-        executed = policy.executed(actions)
+        executed = policy.execute(actions)
         if self._actions is None:
             self._actions = executed.copy()
         else:

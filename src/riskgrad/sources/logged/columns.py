@@ -1,6 +1,12 @@
-"""The columns of a log, joined and checked as whole arrays; errors name the row as it came, counting from 0."""
+"""The columns of a log: read in batches, joined, and checked as whole arrays.
 
-from collections.abc import Iterable, Mapping
+Errors name the row as it came, counting from 0. Reading a Parquet file runs nothing that the file contains.
+"""
+
+import importlib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,13 +17,47 @@ from riskgrad.types import FloatArray, IntArray
 
 REQUIRED = ("episode_id", "t", "action", "reward")
 LIKELIHOODS = ("behavior_prob", "behavior_logp")
+ROWS_PER_BATCH = 1 << 18
 
 Columns = Mapping[str, NDArray[Any]]
 
 
-def joined(batches: Iterable[Columns]) -> dict[str, NDArray[Any]]:
+def parquet_batches(path: str | Path, rows: int = ROWS_PER_BATCH) -> Iterator[dict[str, NDArray[Any]]]:
+    """Yield the columns of a log from a Parquet file, at most `rows` rows at a time.
+
+    Args:
+        path: the file.
+        rows: the largest batch.
+    """
+    parquet: Any = importlib.import_module("pyarrow.parquet")
+    arrow: Any = importlib.import_module("pyarrow")
+    if not Path(path).is_file():
+        raise InputError("path", "be a Parquet file", str(path), "there is no such file")
+    try:
+        with parquet.ParquetFile(path) as file:
+            wanted = [name for name in file.schema_arrow.names if _is_log_column(name)]
+            first = 0
+            for batch in file.iter_batches(batch_size=rows, columns=wanted):
+                yield {name: _read_column(name, batch.column(name), first) for name in wanted}
+                first += batch.num_rows
+    except arrow.ArrowInvalid as error:
+        raise InputError("path", "be a whole Parquet file", str(path), str(error).splitlines()[0]) from None
+
+
+def _is_log_column(name: str) -> bool:
+    return name in (*REQUIRED, *LIKELIHOODS, "state") or re.fullmatch(r"obs_\d+", name) is not None
+
+
+def _read_column(name: str, column: Any, first: int) -> NDArray[Any]:
+    if column.null_count:
+        missing = np.asarray(column.is_null().to_numpy(zero_copy_only=False))
+        raise InputError(at_row(name, first + int(np.argmax(missing))), "not be missing", None)
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def join_batches(batches: Iterable[Columns]) -> dict[str, NDArray[Any]]:
     """Join batches into whole columns, with obs_0 .. obs_k gathered into `obs` [V, k + 1]."""
-    parts = [_gathered(batch) for batch in batches]
+    parts = [_gather_observations(batch) for batch in batches]
     if not parts or not sum(len(part["episode_id"]) for part in parts):
         raise InputError("a log", "hold at least one step", "none")
     names = set(parts[0])
@@ -27,7 +67,7 @@ def joined(batches: Iterable[Columns]) -> dict[str, NDArray[Any]]:
     return {name: np.concatenate([part[name] for part in parts]) for name in names}
 
 
-def _gathered(batch: Columns) -> dict[str, NDArray[Any]]:
+def _gather_observations(batch: Columns) -> dict[str, NDArray[Any]]:
     columns = {name: np.asarray(column) for name, column in batch.items() if not name.startswith("obs_")}
     numbered = sorted((name for name in batch if name.startswith("obs_")), key=lambda name: (len(name), name))
     if numbered:
@@ -54,7 +94,7 @@ def _check_names(columns: Columns, given: list[str]) -> None:
             raise InputError("a log", rule, given)
 
 
-def indices(name: str, column: NDArray[Any], count: int | None = None) -> IntArray:
+def index_column(name: str, column: NDArray[Any], count: int | None = None) -> IntArray:
     """Check that a column holds integers from 0, and below `count` where it is given."""
     if not np.issubdtype(column.dtype, np.integer):
         raise InputError(f"column {name}", "hold integers", str(column.dtype))
@@ -66,41 +106,41 @@ def indices(name: str, column: NDArray[Any], count: int | None = None) -> IntArr
     return column.astype(np.int64, copy=False)
 
 
-def finite(name: str, column: NDArray[Any]) -> FloatArray:
+def finite_column(name: str, column: NDArray[Any]) -> FloatArray:
     """Check that a column holds finite numbers."""
-    numbers = _floats(name, column)
+    numbers = _float_column(name, column)
     _require(np.isfinite(numbers), name, "be finite", numbers)
     return numbers
 
 
-def _floats(name: str, column: NDArray[Any]) -> FloatArray:
+def _float_column(name: str, column: NDArray[Any]) -> FloatArray:
     if not (np.issubdtype(column.dtype, np.integer) or np.issubdtype(column.dtype, np.floating)):
         raise InputError(f"column {name}", "hold numbers", str(column.dtype))
     return column.astype(np.float64, copy=False)
 
 
-def log_behavior(columns: Columns) -> FloatArray:
+def log_behavior_column(columns: Columns) -> FloatArray:
     """Give log b(action | observation) of each row [V]; a probability of 0 cannot have been acted on."""
     if "behavior_logp" in columns:
-        logs = _floats("behavior_logp", columns["behavior_logp"])
+        logs = _float_column("behavior_logp", columns["behavior_logp"])
         _require((logs <= 0.0) & (logs > -np.inf), "behavior_logp", "be finite and at most 0", logs)
         return logs
-    chances = _floats("behavior_prob", columns["behavior_prob"])
+    chances = _float_column("behavior_prob", columns["behavior_prob"])
     _require((chances > 0.0) & (chances <= 1.0), "behavior_prob", "be in (0, 1]", chances)
     return np.log(chances)
 
 
-def observations(columns: Columns) -> NDArray[Any]:
+def observation_column(columns: Columns) -> NDArray[Any]:
     """Give the state index of each row [V], or its observation [V, ...]."""
     if "state" in columns:
-        return indices("state", columns["state"])
-    numbers = _floats("obs", columns["obs"])
+        return index_column("state", columns["state"])
+    numbers = _float_column("obs", columns["obs"])
     whole = np.asarray(np.all(np.isfinite(numbers).reshape(len(numbers), -1), axis=1))
     _require(whole, "obs", "be finite", numbers)
     return numbers
 
 
-def episodes(ids: NDArray[Any], times: IntArray) -> tuple[IntArray, IntArray]:
+def sort_episodes(ids: NDArray[Any], times: IntArray) -> tuple[IntArray, IntArray]:
     """Sort rows by (episode_id, t) and check that t runs 0, 1, 2, ... in each episode.
 
     Returns:

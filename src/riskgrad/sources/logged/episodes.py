@@ -13,42 +13,85 @@ Decided here:
   the return, so `return_range` is None unless it is given, and `n_actions` should be given where a policy knows more
   actions than were logged.
 - A log arrives as batches of columns (`from_batches`); arrays are one batch and a Parquet file is many
-  (`logged_parquet`). Another format is one more function that yields batches; all are checked in `logged_columns`.
+  (`parquet_batches`). Another format is one more function that yields batches; all are checked in `columns`.
 """
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Never
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from riskgrad.errors import InputError
+from riskgrad.policy import Policy
+from riskgrad.random import Stream
+from riskgrad.sources.base import Source
 from riskgrad.sources.logged import columns as logged_columns
-from riskgrad.sources.logged.columns import Columns
-from riskgrad.sources.logged.parquet import parquet_batches
-from riskgrad.types import Episodes, FloatArray
+from riskgrad.sources.logged.columns import Columns, parquet_batches
+from riskgrad.types import Choice, Episodes, FloatArray, ObservationKind, States, Vectors, digest, freeze
 
 
-@dataclass(frozen=True, eq=False)
-class LoggedEpisodes:
+class LoggedEpisodes(Source):
     """A validated log of m episodes with V steps in all.
 
-    Build it with `from_parquet`, `from_arrays` or `from_batches`.
+    Make it with `from_parquet`, `from_arrays` or `from_batches`. It plays nothing: other policies are weighed on what
+    it holds.
 
-    Attributes:
+    Args:
         batch: the episodes as visits, sorted by (episode_id, t), every count 1.
         n_actions: how many actions there are.
         discount: the discount gamma that the returns were made with.
         return_range: bounds (low, high) of every possible return; None where nobody said.
     """
 
-    batch: Episodes
-    n_actions: int
-    discount: float
-    return_range: tuple[float, float] | None = None
+    name = "log"
+
+    def __init__(
+        self, batch: Episodes, n_actions: int, discount: float, return_range: tuple[float, float] | None = None
+    ) -> None:
+        self.batch, self.n_actions = batch, n_actions
+        self._discount, self._return_range = discount, return_range
+
+    @property
+    def gives(self) -> ObservationKind:
+        """The logged states, up to the largest, or the logged vectors."""
+        seen = self.batch.observations
+        return States(int(np.max(seen)) + 1) if seen.ndim == 1 else Vectors(int(np.prod(seen.shape[1:])))
+
+    @property
+    def takes(self) -> Choice:
+        """The actions."""
+        return Choice(self.n_actions)
+
+    @property
+    def discount(self) -> float:
+        """The discount that the returns were made with."""
+        return self._discount
+
+    @property
+    def return_range(self) -> tuple[float, float] | None:
+        """Bounds of every possible return; None where nobody said."""
+        return self._return_range
+
+    def returns(
+        self, policy: Policy, thetas: ArrayLike, episodes: int, stream: Stream, pairs: ArrayLike | None = None
+    ) -> Never:
+        """Refuse: a log plays no episodes."""
+        del policy, thetas, episodes, stream, pairs
+        raise InputError("source", "play episodes, which a log cannot", self, "reweight log.batch, as OffP-SF does")
+
+    def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Never:
+        """Refuse: a log plays no episodes."""
+        self.returns(policy, theta, episodes, stream)
+
+    def fingerprint(self) -> str:
+        """Name the log by its size and its numbers."""
+        batch = self.batch
+        parts = (batch.values, batch.offsets, batch.observations, batch.actions, batch.log_behavior)
+        bits = digest(np.concatenate([np.asarray(part, dtype=np.float64).ravel() for part in parts]))
+        return f"log of {len(self)} episodes, {len(batch.actions)} steps, discount {self._discount:g} ({bits})"
 
     @classmethod
     def from_parquet(
@@ -130,22 +173,22 @@ class LoggedEpisodes:
         """
         if not (isinstance(discount, int | float) and 0.0 <= discount <= 1.0):
             raise InputError("discount", "be in [0, 1]", discount)
-        columns = logged_columns.joined(batches)
-        actions = logged_columns.indices("action", columns["action"], n_actions)
-        times = logged_columns.indices("t", columns["t"])
-        rewards = logged_columns.finite("reward", columns["reward"])
-        log_behavior = logged_columns.log_behavior(columns)
-        observations = logged_columns.observations(columns)
-        order, offsets = logged_columns.episodes(columns["episode_id"], times)
+        columns = logged_columns.join_batches(batches)
+        actions = logged_columns.index_column("action", columns["action"], n_actions)
+        times = logged_columns.index_column("t", columns["t"])
+        rewards = logged_columns.finite_column("reward", columns["reward"])
+        log_behavior = logged_columns.log_behavior_column(columns)
+        observations = logged_columns.observation_column(columns)
+        order, offsets = logged_columns.sort_episodes(columns["episode_id"], times)
         values = np.add.reduceat((rewards * np.power(float(discount), times))[order], offsets[:-1])
         batch = Episodes(
-            values=_frozen(values),
-            lengths=_frozen(np.diff(offsets)),
-            offsets=_frozen(offsets),
-            observations=_frozen(observations[order]),
-            actions=_frozen(actions[order]),
-            counts=_frozen(np.ones(len(order), dtype=np.int64)),
-            log_behavior=_frozen(log_behavior[order]),
+            values=freeze(values),
+            lengths=freeze(np.diff(offsets)),
+            offsets=freeze(offsets),
+            observations=freeze(observations[order]),
+            actions=freeze(actions[order]),
+            counts=freeze(np.ones(len(order), dtype=np.int64)),
+            log_behavior=freeze(log_behavior[order]),
         )
         return cls(
             batch=batch,
@@ -157,6 +200,9 @@ class LoggedEpisodes:
     def __len__(self) -> int:
         return len(self.batch.values)
 
+    def __repr__(self) -> str:
+        return f"LoggedEpisodes({len(self)} episodes, {self.n_actions} actions, discount {self._discount:g})"
+
 
 def _checked_range(given: tuple[float, float] | None, values: FloatArray) -> tuple[float, float] | None:
     if given is None:
@@ -166,8 +212,3 @@ def _checked_range(given: tuple[float, float] | None, values: FloatArray) -> tup
         seen = (float(np.min(values)), float(np.max(values)))
         raise InputError("return_range", f"hold every logged return, which span {seen}", given)
     return low, high
-
-
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    array.flags.writeable = False
-    return array

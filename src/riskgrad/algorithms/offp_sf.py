@@ -1,0 +1,69 @@
+# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+"""OffP-SF: one batch of episodes is reweighted for all 2 n perturbed policies (`alg:onP` with off-policy estimates).
+
+One iteration samples m episodes, not 2 n m. By default the current policy acts, with a fresh batch in each iteration:
+the ratios psi are then at most exp(mu M_e M_d), and the proof of `pr:non_asym_sf` stands, since it needs the estimates
+at theta_k +- mu v only. Since + and - share the batch, their difference shrinks with mu and its noise with it: a small
+smoothing costs nothing here.
+"""
+
+from dataclasses import dataclass
+from typing import final
+
+from riskgrad.checks import check_count
+from riskgrad.gradient import check_smoothing, smoothed_difference, sphere
+from riskgrad.random import Purpose
+from riskgrad.settings import Rule, option
+from riskgrad.training.algorithm import PAPER_DIRECTIONS, PAPER_EPISODES, PAPER_SMOOTHING, Info, State
+from riskgrad.training.climb import Climb, Reweighting
+from riskgrad.training.plan import afford_episodes
+from riskgrad.training.problem import Problem
+
+
+@final
+@dataclass(frozen=True)
+class OffPSF(Reweighting):
+    """OffP-SF: 2 n perturbed policies, weighed on one batch of m episodes.
+
+    Attributes:
+        directions: n.
+        smoothing: mu in (0, 1].
+        episodes: m, the batch of each iteration.
+        orthogonal: whether the directions of a block are orthogonal.
+    """
+
+    name = "offp-sf"
+
+    directions: int = option(
+        Rule("128, at most d", lambda case, _: min(case.dim, 128)),
+        int,
+        "n, the directions of one iteration.",
+        paper=PAPER_DIRECTIONS,
+        check=check_count,
+    )
+    smoothing: float = option(
+        0.05,
+        float,
+        "mu in (0, 1], how far perturbed policies are from theta.",
+        paper=PAPER_SMOOTHING,
+        check=check_smoothing,
+    )
+    episodes: int = option(
+        Rule("400, fewer on a small budget", lambda case, own: afford_episodes(case, own, usual=400)),
+        int,
+        "m, the episodes of each estimate or batch.",
+        paper=PAPER_EPISODES,
+        check=check_count,
+    )
+    orthogonal: bool = option(True, bool, "Make the directions of a block orthogonal.", paper=False)
+
+    def step(self, problem: Problem, state: State) -> tuple[State, Info]:
+        """Draw a batch, and climb on it along smoothed differences of its reweighted estimates."""
+        climb = Climb(problem, state, self)
+        for point in climb.points():
+            stream = problem.stream(Purpose.DIRECTIONS, state).generator(point.number)
+            v = sphere(stream, self.directions, problem.dim, self.orthogonal)
+            mu, psi, size = climb.weigh_around(point, v, self.smoothing)
+            gradient = smoothed_difference(point.rho.estimate(climb.batch.values, psi), v, mu)
+            climb.ascend(climb.with_batch_error(gradient, point, psi, v, mu), size)
+        return climb.end()

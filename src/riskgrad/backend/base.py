@@ -1,0 +1,61 @@
+"""What a backend is: it does work on tasks, here or elsewhere, and gives the answers in their order.
+
+Work and tasks are picklable, and no answer depends on another: any engine that can call a function elsewhere can be a
+backend. A string names one: `serial`, `processes`, `processes:4`.
+
+To add one: a file here with a final subclass of `Backend` that says its `name`; a number after the name is `workers`.
+"""
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Self, TypeVar
+
+from riskgrad.errors import InputError
+from riskgrad.registry import PartList
+
+Task = TypeVar("Task")
+Answer = TypeVar("Answer")
+
+
+class Backend(ABC):
+    """Who does the work.
+
+    Attributes:
+        name: how a string calls it.
+    """
+
+    name: ClassVar[str] = ""
+
+    @property
+    @abstractmethod
+    def workers(self) -> int:
+        """How many tasks are done at once."""
+
+    @abstractmethod
+    def map(self, work: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
+        """Do the work on each task and give the answers in the order of the tasks; the first error is raised."""
+
+    def close(self) -> None:  # noqa: B027 - most backends start nothing
+        """End what was started for the work."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+BACKENDS = PartList("backend", Backend, "riskgrad.backend")
+
+
+def parse_backend(text: str) -> Backend:
+    """Make the backend that a string names: `serial`, or `processes:4` for four workers."""
+    name, _, count = text.strip().lower().partition(":")
+    kind: Any = BACKENDS.find(name, "for example 'processes:4'")
+    try:
+        numbers = [int(count)] if count else []
+        inspect.signature(kind).bind(*numbers)
+    except (ValueError, TypeError) as problem:
+        raise InputError("backend", "look like 'serial' or 'processes:4'", text) from problem
+    return kind(*numbers)

@@ -1,0 +1,34 @@
+"""The command `report`: one page about some runs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from riskgrad.cli.app import AsJson, Confidence, FreshEpisodes, RunPaths, Seed, Where, app, console, print_json
+
+
+@app.command()
+def report(
+    runs: RunPaths,
+    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
+    env: Where = None,
+    episodes: FreshEpisodes = 10_000,
+    confidence: Confidence = 0.95,
+    title: Annotated[str, typer.Option(help="Title of the page; by default the environment.")] = "",
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Write one page that shows what runs learned and what risk-sensitivity bought; open it in any browser.
+
+    Example: riskgrad report runs/pass runs/valley --out report.html
+    """
+    from riskgrad.pages.page import report as write_report  # noqa: PLC0415
+    from riskgrad.pages.played import load_runs  # noqa: PLC0415
+
+    found = load_runs(runs)
+    page = write_report(found, out, env, episodes=episodes, confidence=confidence, seed=seed, title=title)
+    if as_json:
+        print_json({"page": str(page), "bytes": page.stat().st_size, "runs": list(found)})
+        return
+    console.print(f"The report is in {page} ({page.stat().st_size / 1000:.0f} kB).", soft_wrap=True, markup=False)

@@ -1,0 +1,239 @@
+"""Which run is better, on the same episodes: differences of risk with paired bootstrap intervals.
+
+All runs play the same episodes (`played.py`). A resample draws episodes with replacement and takes the returns of every
+run on them, so that what the runs share cancels:
+
+    difference = rho(second) - rho(first)        interval: percentiles of the difference over the resamples
+    better     = share of the resamples with a difference above 0, and half of those with none
+
+`better` says how sure these episodes make us that the second run is better; it says nothing about another training with
+another seed.
+
+The story of a page tells the comparison in sentences, and a difference only where the episodes can tell it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from riskgrad.errors import InputError, checks_keywords
+from riskgrad.evaluation import Risks
+from riskgrad.evaluation.bootstrap import CHUNK, RESAMPLES
+from riskgrad.pages.played import EPISODES, PlayedRun, Runs, measures_of, name_runs, play_runs
+from riskgrad.pages.prose import percent, run_letter, write
+from riskgrad.random import Purpose, Stream
+from riskgrad.risk import CVaR, RiskMeasure, parse
+from riskgrad.sources.resolve import Environment
+from riskgrad.types import FloatArray
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How one run differs from the first by one risk measure; larger is better.
+
+    Attributes:
+        risk: the measure.
+        first: name of the run compared with.
+        second: name of the run.
+        first_value: estimate for the first.
+        second_value: estimate for the second.
+        difference: second_value - first_value.
+        interval: (low, high) of the difference, by paired resampling.
+        better: probability that the second is better, given these episodes.
+        exact: the exact difference, for finite models.
+    """
+
+    risk: str
+    first: str
+    second: str
+    first_value: float
+    second_value: float
+    difference: float
+    interval: tuple[float, float]
+    better: float
+    exact: float | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Every run against the first, by every measure.
+
+    Attributes:
+        rows: by run, then by measure.
+        episodes: how many each run played.
+        confidence: of each interval.
+        seed: of the episodes and the resamples.
+    """
+
+    rows: tuple[Difference, ...]
+    episodes: int
+    confidence: float
+    seed: int
+
+    def of(self, second: str, risk: str) -> Difference:
+        """Give the row of a run and a measure."""
+        found = [row for row in self.rows if (row.second, row.risk) == (second, risk)]
+        if not found:
+            raise InputError("run and risk", "be in the comparison", (second, risk))
+        return found[0]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give everything as plain lists, numbers and strings, ready for JSON."""
+        rows = [{**asdict(row), "interval": list(row.interval)} for row in self.rows]
+        return {"rows": rows, "episodes": self.episodes, "confidence": self.confidence, "seed": self.seed}
+
+
+@checks_keywords("rg.compare")
+def compare(
+    runs: Runs,
+    env: Environment | None = None,
+    risk: Risks | None = None,
+    episodes: int = EPISODES,
+    confidence: float = 0.95,
+    *,
+    seed: int = 0,
+) -> Comparison:
+    """Compare every run with the first one, on the same fresh episodes.
+
+    Args:
+        runs: two or more, by name or in a list; a path stands for the run that is kept there.
+        env: where to play; None takes what the runs were trained on.
+        risk: the measures; None for the mean and what the runs were trained on.
+        episodes: m, for each run.
+        confidence: of each interval, in (0, 1).
+        seed: of the episodes and the resamples.
+    """
+    named = name_runs(runs)
+    if len(named) < 2:
+        raise InputError("runs", "be at least two", len(named))
+    played = play_runs(named, env, episodes, seed=seed)
+    given = [risk] if isinstance(risk, str | RiskMeasure) else risk
+    measures = measures_of(played) if given is None else [parse(name) for name in given]
+    return compare_played(played, measures, confidence, seed=seed)
+
+
+def compare_played(
+    played: Sequence[PlayedRun], measures: Sequence[RiskMeasure], confidence: float = 0.95, *, seed: int = 0
+) -> Comparison:
+    """Compare runs that have been played on the same episodes; see `compare`."""
+    if not 0.0 < confidence < 1.0:
+        raise InputError("confidence", "be in (0, 1)", confidence, "0.95 is usual")
+    table = np.stack([one.values for one in played])
+    resampled = _resample_measures(table, measures, seed)
+    levels = [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0]
+    rows: list[Difference] = []
+    for index, one in enumerate(played[1:], start=1):
+        for row, measure in enumerate(measures):
+            before, now = float(measure.estimate(table[0])), float(measure.estimate(table[index]))
+            apart: FloatArray = resampled[row, index] - resampled[row, 0]
+            low, high = (float(np.quantile(apart, level, method="weibull")) for level in levels)
+            rows.append(
+                Difference(
+                    risk=str(measure),
+                    first=played[0].name,
+                    second=one.name,
+                    first_value=before,
+                    second_value=now,
+                    difference=now - before,
+                    interval=(low, high),
+                    better=float(np.count_nonzero(apart > 0.0) + np.count_nonzero(apart == 0.0) / 2.0) / RESAMPLES,
+                    exact=_exact_difference(measure, played[0], one),
+                )
+            )
+    return Comparison(tuple(rows), table.shape[1], float(confidence), seed)
+
+
+def _resample_measures(table: FloatArray, measures: Sequence[RiskMeasure], seed: int) -> FloatArray:
+    """Give every measure of every run on each resample [measures, runs, resamples], from returns [runs, m]."""
+    # episodes on which all runs have the same returns are one atom, drawn by its count
+    atoms, counts = np.unique(table, axis=1, return_counts=True)
+    size, rows = table.shape[1], max(1, CHUNK // atoms.shape[1])
+    results = np.empty((len(measures), len(table), RESAMPLES))
+    stream = Stream(seed, Purpose.BOOTSTRAP)
+    for part, start in enumerate(range(0, RESAMPLES, rows)):
+        end = min(start + rows, RESAMPLES)
+        drawn = stream.generator(part).multinomial(size, counts / size, size=end - start)
+        for row, measure in enumerate(measures):
+            for run, returns in enumerate(atoms):
+                results[row, run, start:end] = measure.estimate_counts(returns, drawn)
+    return results
+
+
+def _exact_difference(measure: RiskMeasure, first: PlayedRun, second: PlayedRun) -> float | None:
+    if first.law is None or second.law is None:
+        return None
+    return measure.value(second.law) - measure.value(first.law)
+
+
+@dataclass(frozen=True)
+class Story:
+    """What the page says first.
+
+    Attributes:
+        headlines: what each run bought against the one they are compared with; for a single run what it does.
+        details: what each run does.
+    """
+
+    headlines: Sequence[str]
+    details: Sequence[str]
+
+
+def tell_story(played: Sequence[PlayedRun], comparison: Comparison | None) -> Story:
+    """Tell what the runs do, and what each bought against the one they are compared with."""
+    each = [_tell_alone(one, index) for index, one in enumerate(played)]
+    if comparison is None:
+        return Story(each, ())
+    names = {one.name: f"{run_letter(index)} ({one.name})" for index, one in enumerate(played)}
+    first = comparison.rows[0].first
+    others = [one for one in played if one.name != first]
+    return Story([_tell_against(one, comparison, names[one.name], names[first]) for one in others], each)
+
+
+def _tell_alone(one: PlayedRun, index: int) -> str:
+    alpha = one.tail
+    tail = float(CVaR(alpha).estimate(one.values))
+    state = "" if one.run.finished else " It was stopped before its end."
+    mean, size = write(float(np.mean(one.values))), write(len(one.values))
+    return (
+        f"{run_letter(index)} ({one.name}) was trained on {one.risk.meaning}. On {size} fresh episodes it returns "
+        f"{mean} on average and {write(tail)} over the worst {percent(alpha)}.{state}"
+    )
+
+
+def _tell_against(one: PlayedRun, comparison: Comparison, name: str, first: str) -> str:
+    mean = comparison.of(one.name, "mean")
+    risk = comparison.of(one.name, "cvar:0.1" if one.risk.attitude == "neutral" else str(one.risk))
+    what = "the mean of the worst 10%" if one.risk.attitude == "neutral" else one.risk.meaning
+    gives, gets = _side(mean), _side(risk)
+    if gives == gets == "same":
+        return f"Between {name} and {first} these episodes show no difference, in the mean or in the risk."
+    if gives == "worse" and gets == "better":
+        return (
+            f"Compared with {first}, {name} gives up {_size(mean)} of mean return and gains {_size(risk)} in {what}: "
+            f"{write(risk.second_value)} instead of {write(risk.first_value)}."
+        )
+    if gives == "better" and gets == "worse":
+        return (
+            f"Compared with {first}, {name} gains {_size(mean)} of mean return and loses {_size(risk)} in {what}: "
+            f"{write(risk.second_value)} instead of {write(risk.first_value)}."
+        )
+    return f"Compared with {first}, {name} is {_part(mean, 'on average')} and {_part(risk, f'in {what}')}."
+
+
+def _part(row: Difference, where: str) -> str:
+    side = _side(row)
+    return f"no different {where}" if side == "same" else f"{side} by {_size(row)} {where}"
+
+
+def _size(row: Difference) -> str:
+    """Say how large a difference is, with the digits that its interval is worth."""
+    return write(abs(row.difference), row.interval[1] - row.interval[0])
+
+
+def _side(row: Difference) -> str:
+    """Say "better" or "worse" where the interval leaves no doubt, otherwise "same"."""
+    if row.interval[0] <= 0.0 <= row.interval[1]:
+        return "same"
+    return "better" if row.difference > 0.0 else "worse"

@@ -1,0 +1,158 @@
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# matplotlib is only partly typed
+"""Pictures that stand alone: distortions and what they weigh, a guarantee beside what was found, a frontier."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from riskgrad.distortion import (
+    DistortionFunction,
+    DualPower,
+    Exponential,
+    Identity,
+    Logarithmic,
+    Quadratic,
+    SquareRoot,
+)
+from riskgrad.pages.family import Frontier, FrontierPoint
+from riskgrad.pages.style import AVERSE, COLORS, NEUTRAL, make_figure, save_figure
+from riskgrad.theory.table import Row
+
+TABLE: tuple[DistortionFunction, ...] = (DualPower(3), Quadratic(1), Exponential(3), SquareRoot(20), Logarithmic(20))
+MARKS = (
+    ("literal", "literal (paper)", "s", COLORS[1]),
+    ("sharp", "sharp", "o", COLORS[0]),
+    ("measured", "measured", "D", COLORS[2]),
+)
+
+
+def plot_distortions(
+    distortions: Sequence[DistortionFunction] = TABLE, path: str | Path | None = None, width: float = 10.0
+) -> Figure:
+    """Draw distortions g and their duals, and the weight that each puts on every quantile of the return.
+
+    The upper row is g(s), averse on the left and seeking (the literal table) on the right. The lower row is g'(1 - q),
+    the weight on the quantile at q relative to the mean's weight of 1, from the worst outcome to the best.
+
+    Args:
+        distortions: what to draw, each with its dual; all five rows of the paper's table by default.
+        path: where to write it (.svg, .png or .pdf); None only returns the figure.
+        width: in inches.
+    """
+    page, axes = make_figure(width, 0.8 * width, rows=2, columns=2)
+    for column, attitude in enumerate(("averse", "seeking")):
+        turned = [g if g.attitude == attitude else g.dual() for g in distortions]
+        _draw_functions(axes[column], attitude, turned)
+        _draw_weights(axes[2 + column], turned)
+    if path is not None:
+        save_figure(page, path)
+    return page
+
+
+def _draw_functions(axis: Axes, attitude: str, distortions: list[DistortionFunction]) -> None:
+    s = np.linspace(0.0, 1.0, 401)
+    axis.plot(s, Identity()(s), color=NEUTRAL, linestyle="--", linewidth=1.2, label="identity (mean)")
+    for g, color in zip(distortions, _cycle(len(distortions)), strict=True):
+        axis.plot(s, g(s), color=color, linewidth=1.8, label=str(g).removesuffix(":seeking"))
+    below = "below" if attitude == "averse" else "above"
+    axis.set_title(f"{attitude}: g {below} the diagonal", loc="left", fontsize=11)
+    axis.set(xlabel="s = P(R > x)", ylabel="g(s)", xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    axis.legend(frameon=False, fontsize=8, loc="upper left" if attitude == "averse" else "lower right")
+
+
+def _draw_weights(axis: Axes, distortions: list[DistortionFunction]) -> None:
+    q = np.linspace(0.0, 1.0, 401)
+    axis.axhline(1.0, color=NEUTRAL, linestyle="--", linewidth=1.2)
+    for g, color in zip(distortions, _cycle(len(distortions)), strict=True):
+        axis.plot(q, g.derivative(1.0 - q), color=color, linewidth=1.8)
+    axis.set(xlabel="quantile of the return (worst to best)", ylabel="weight g'(1 - q)", xlim=(0, 1))
+    axis.set_ylim(bottom=0.0)
+
+
+def _cycle(count: int) -> list[str]:
+    return [COLORS[i % len(COLORS)] for i in range(count)]
+
+
+def plot_bounds(rows: Sequence[Row], path: str | Path | None = None, width: float = 9.0) -> Figure:
+    """Draw bound against measured on a logarithmic axis, one line for each row of the table.
+
+    Args:
+        rows: from `riskgrad.theory.bounds_table`.
+        path: where to write it (.svg, .png or .pdf); None only returns the figure.
+        width: in inches.
+    """
+    drawn = [row for row in rows if row.symbol != "episodes"]
+    page, (axis,) = make_figure(width, 0.8 + 0.38 * len(drawn))
+    heights = range(len(drawn) - 1, -1, -1)
+    for height, row in zip(heights, drawn, strict=True):
+        found = [number for name, *_ in MARKS for number in _drawable(row, name)]
+        if found:
+            axis.plot([min(found), max(found)], [height, height], color=NEUTRAL, linewidth=1.0, zorder=1)
+    for name, label, mark, color in MARKS:
+        points = [
+            (number, height) for height, row in zip(heights, drawn, strict=True) for number in _drawable(row, name)
+        ]
+        across, up = [number for number, _ in points], [height for _, height in points]
+        axis.scatter(across, up, marker=mark, color=color, label=label, zorder=2)
+    axis.set_xscale("log")
+    axis.set_yticks(list(heights), [f"{row.meaning}\n{row.symbol}" for row in drawn], fontsize=8)
+    axis.set_xlabel("value, logarithmic")
+    axis.set_title("what is guaranteed, and what was found", loc="left", fontsize=11)
+    axis.legend(frameon=False, fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1.06), ncols=3)
+    if path is not None:
+        save_figure(page, path)
+    return page
+
+
+def _drawable(row: Row, name: str) -> list[float]:
+    """The value as a list of one, or nothing where a logarithmic axis has no place for it."""
+    number: float | None = getattr(row, name)
+    return [number] if number is not None and math.isfinite(number) and number > 0.0 else []
+
+
+def plot_frontier(found: Frontier, path: str | Path | None = None, width: float = 7.0) -> Figure:
+    """Draw mean against risk, each policy with its bootstrap intervals.
+
+    Args:
+        found: the family.
+        path: where to write it (.svg, .png or .pdf); None only returns the figure.
+        width: in inches.
+    """
+    page, (axis,) = make_figure(width, 0.65 * width)
+    best = sorted((p for p in found.points if p.efficient), key=lambda p: p.against.value)
+    axis.plot([p.against.value for p in best], [p.mean.value for p in best], color=AVERSE, linewidth=1.6)
+    for point in found.points:
+        x, y = point.against, point.mean
+        sides = [[[row.value - row.bootstrap[0]], [row.bootstrap[1] - row.value]] for row in (x, y)]
+        drawn = AVERSE if point.efficient else NEUTRAL
+        error = [[max(end[0], 0.0)] for end in sides[0]], [[max(end[0], 0.0)] for end in sides[1]]
+        axis.errorbar(x.value, y.value, xerr=error[0], yerr=error[1], marker="o", color=drawn, elinewidth=1.0)
+    for place, names in _labels(found.points):
+        text = "\n".join(names)
+        axis.annotate(text, place, xytext=(6, 6), textcoords="offset points", va="bottom", fontsize=9)
+    axis.margins(0.2)
+    axis.set(xlabel=f"{found.against} (right is safer)", ylabel="mean (up is better)")
+    axis.set_title("What less risk costs in mean", loc="left", fontsize=11)
+    if path is not None:
+        save_figure(page, path)
+    return page
+
+
+def _labels(points: Sequence[FrontierPoint]) -> list[tuple[tuple[float, float], list[str]]]:
+    """Where to write which names: policies that lie on each other share a label."""
+    places = [(point.against.value, point.mean.value) for point in points]
+    widths = [(max(axis) - min(axis)) or 1.0 for axis in zip(*places, strict=True)]
+    groups: list[tuple[tuple[float, float], list[str]]] = []
+    for point, place in zip(points, places, strict=True):
+        for other, names in groups:
+            if all(abs(a - b) < 0.06 * width for a, b, width in zip(place, other, widths, strict=True)):
+                names.append(point.risk)
+                break
+        else:
+            groups.append((place, [point.risk]))
+    return groups

@@ -1,0 +1,49 @@
+"""How a page writes: numbers, intervals and shares as a person would, for readers who do not know the symbols."""
+
+import math
+
+MINUS = "\N{MINUS SIGN}"
+
+
+def write(value: float | None, precision: float | None = None) -> str:
+    """Write a number as a person would: four digits, thousands apart, a real minus sign.
+
+    Args:
+        value: the number; None or NaN is a dash.
+        precision: how exact it is, such as the width of its interval, of which two digits are shown.
+    """
+    if value is None or math.isnan(value):
+        return "\N{EN DASH}"
+    if math.isinf(value):
+        return "\N{INFINITY}" if value > 0 else f"{MINUS}\N{INFINITY}"
+    scale = abs(value) if not precision else min(abs(precision), 1e15)
+    digits = (3 if not precision else 1) - math.floor(math.log10(scale)) if scale > 0.0 else 0
+    text = f"{value:,.{min(max(digits, 0), 8)}f}" if abs(value) < 1e9 else f"{value:.3e}"
+    if "." in text and not precision:
+        text = text.rstrip("0").rstrip(".")
+    return text.replace("-", MINUS) if float(text.replace(",", "")) != 0.0 else text.lstrip("-")
+
+
+def write_interval(ends: tuple[float, float] | None) -> str:
+    """Write an interval with the digits that its width is worth."""
+    if ends is None:
+        return "none"
+    width = ends[1] - ends[0]
+    return f"{write(ends[0], width or None)} to {write(ends[1], width or None)}"
+
+
+def percent(share: float) -> str:
+    """Write a share of the whole in per cent."""
+    return f"{100.0 * share:.3g}%"
+
+
+def certainty(share: float, resamples: int) -> str:
+    """Write a probability from resamples, which cannot tell it from 0 or 1 beyond their number."""
+    if share <= 1.0 / resamples:
+        return f"under {percent(1.0 / resamples)}"
+    return f"over {percent(1.0 - 1.0 / resamples)}" if share >= 1.0 - 1.0 / resamples else percent(share)
+
+
+def run_letter(index: int) -> str:
+    """Give the letter by which a page calls a run: A, B, ..."""
+    return chr(ord("A") + index) if index < 26 else str(index + 1)

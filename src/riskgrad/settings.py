@@ -1,0 +1,256 @@
+# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+"""The options of training that belong to no algorithm, each written once, with the facts about it beside it.
+
+An option is a field of a frozen dataclass, made by `option`: its default (a value, or a rule in words and code), the
+paper's value where that differs, and one line of help. `rg.train`, the command line, `config.toml`, `Run.settings`,
+"to repeat it" in a report and the table of options in the docs are made from these fields. A new option is one line
+here and the line where it acts. An algorithm's own options are the fields of its class, made by the same `option`.
+
+    Options          what decides the result of a training
+    TrainOptions     these, and how it is run and kept, which no number depends on: what `rg.train` takes
+    Settings         these as they were in force, every default spelled out, and what else identifies the run
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
+
+from riskgrad.checks import check_count, check_not_negative
+from riskgrad.errors import InputError, UnknownNameError, refuse_unknown_keyword
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from riskgrad.ascent import Ascent
+    from riskgrad.backend import Backend
+    from riskgrad.paths import RiskPath
+    from riskgrad.policy import Policy
+    from riskgrad.run.callbacks import Callback
+    from riskgrad.training.algorithm import Algorithm
+
+ScheduleName = Literal["practical", "paper"]
+SCHEDULES: Final = get_args(ScheduleName)
+
+HOW: Final = "How it is trained"
+KEPT: Final = "What is kept and shown"
+WORK: Final = "Who does the work"
+
+_FACTS: Final = "facts"
+_SAME: Final = object()
+
+
+class Rule(NamedTuple):
+    """A default that depends on the problem: in words, and as a function of the circumstances and of who asks."""
+
+    text: str
+    value: Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of an option besides its name.
+
+    Attributes:
+        default: the value, or the rule, that holds where none is given.
+        paper: the same for `schedule="paper"`.
+        flag: what a flag or a key of a file holds: int, float, str, bool or list; None where only Python can give it.
+        help: one line.
+        panel: the heading under which the command line lists it.
+        check: (name, value) -> value; refuses what it must not be. None where another place does.
+    """
+
+    default: Any
+    paper: Any
+    flag: type | None
+    help: str
+    panel: str
+    check: Callable[[str, Any], Any] | None
+
+    def default_text(self, schedule: ScheduleName = "practical") -> str:
+        """Give the default in words."""
+        value = self.paper if schedule == "paper" else self.default
+        return value.text if isinstance(value, Rule) else str(value)
+
+
+def option(
+    default: Any,
+    flag: type | None,
+    help: str,  # noqa: A002
+    *,
+    paper: Any = _SAME,
+    check: Callable[[str, Any], Any] | None = None,
+    panel: str = HOW,
+) -> Any:
+    """Make the field of an option; None stands for a default that a rule or the schedule decides.
+
+    Args:
+        default: a value, or a `Rule`.
+        flag: what a flag or a key of a file holds; None where only Python can give it.
+        help: one line.
+        paper: the value or the rule of `schedule="paper"`; by default the same.
+        check: (name, value) -> value; refuses what it must not be.
+        panel: the heading under which the command line lists it.
+    """
+    decided_later = isinstance(default, Rule) or paper is not _SAME
+    facts = Facts(default, default if paper is _SAME else paper, flag, help, panel, check)
+    return field(default=None if decided_later else default, metadata={_FACTS: facts})
+
+
+def facts_of(kind: Any) -> dict[str, Facts]:
+    """Give the facts of the options of a dataclass, by name, in order."""
+    return {one.name: one.metadata[_FACTS] for one in fields(kind) if _FACTS in one.metadata}
+
+
+def check_options(options: Any) -> None:
+    """Refuse options of a dataclass that break the rule beside them; None is left to the rules."""
+    for name, facts in facts_of(options).items():
+        value = getattr(options, name)
+        if facts.check is not None and value is not None:
+            facts.check(name, value)
+
+
+def default_of(facts: Facts, schedule: str, circumstances: Any = None, owner: Any = None) -> Any:
+    """Give the default of an option under a schedule; a rule is told the circumstances and whose option it is."""
+    value = facts.paper if schedule == "paper" else facts.default
+    return value.value(circumstances, owner) if isinstance(value, Rule) else value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What decides the result of a training, as it was given."""
+
+    algorithm: "str | Algorithm" = option(
+        "auto", str, "auto, onp-sf, offp-sf or score; in Python also a value, such as rg.OnPSF(directions=8).", panel=""
+    )
+    iterations: int | None = option(
+        Rule("200, or by the budget", lambda *_: 200), int, "Budget in iterations.", check=check_count, panel=""
+    )
+    max_episodes: int | None = option(
+        None, int, "Budget in episodes instead, held-out ones included; never exceeded.", check=check_count, panel=""
+    )
+    policy: "Policy | str | None" = option(
+        Rule("by the environment", lambda *_: None),
+        str,
+        "table, linear, mlp or deterministic; by default a table for states, and linear elsewhere.",
+        panel="",
+    )
+    horizon: int | None = option(
+        None, int, "Most steps of an episode; by default the environment's own limit.", panel=""
+    )
+    discount: float | None = option(None, float, "Discount in (0, 1]; 1 by default.", panel="")
+    env_options: Mapping[str, Any] | None = option(
+        None, list, "Option for the environment, name=value; may be repeated.", panel=""
+    )
+    seed: int = option(0, int, "Seed; the same seed gives the same result.", panel="")
+    normalize: bool = option(
+        False, bool, "Show the policy observations less their mean, over their spread, by statistics of the run."
+    )
+    schedule: ScheduleName = option("practical", str, "practical, or paper for the schedule of its main theorem.")
+    step_size: "float | str | Ascent | None" = option(
+        Rule("adam:0.1, shorter for networks", lambda length, _: f"adam:{length!r}"),
+        str,
+        "A number is the paper's constant step; adam:0.1 is Adam; in Python also an ascent.",
+        paper=Rule("constant:N^-1/2", lambda plan, _: f"constant:{plan.step_size!r}"),
+    )
+    risk_path: "RiskPath | str | None" = option(
+        "auto",
+        str,
+        "Part of the run on the way to the measure, such as 0.5 (from the mean) or square:0.5 (from the worse of two "
+        "episodes); none; auto is square:0.5, and none for a neutral measure or the paper's schedule.",
+    )
+    entropy: float | None = option(
+        Rule("0.3, or 0 for a policy without a density", lambda has_density, _: 0.3 if has_density else 0.0),
+        float,
+        "Bonus for random actions at the start of the run, in standard deviations of the return; falls to 0.",
+        paper=0.0,
+        check=check_not_negative,
+    )
+    held_out: int | None = option(
+        Rule("a tenth of the training, at least 100", lambda share, _: max(100, round(share))),
+        int,
+        "Episodes by which an iterate is judged, at up to 5 iterates; 0 judges none and takes the last.",
+        check=partial(check_count, least=0),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainOptions(Options):
+    """All that `rg.train` takes by keyword: what decides the result, and how the training is run and kept."""
+
+    theta: "ArrayLike | None" = option(None, None, "Where to start [d]; by default where the policy starts, mostly 0.")
+    threads: int | None = option(
+        None, int, "Threads for a finite model or a compiled environment; all cores by default.", panel=WORK
+    )
+    backend: "str | Backend | None" = option(
+        None,
+        str,
+        "Who plays a Gymnasium environment: serial, processes:4 or a value; by default processes join once it pays.",
+        panel=WORK,
+    )
+    folder: str | Path | None = option(None, None, "Folder that keeps the record and checkpoints of a new run.")
+    resume: str | Path | None = option(None, None, "Folder of a run to go on with; begins one where there is none.")
+    callback: "Callback | Sequence[Callback] | None" = option(
+        None, None, "Called after each iteration with its line and the new theta; returns True to stop. Or several."
+    )
+    checkpoint_seconds: float = option(5.0, None, "Least time between two checkpoints; 0 makes one each iteration.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(Options):
+    """What a run was asked to do, every default spelled out, as a file can hold it.
+
+    `algorithm` and `policy` are names here, `step_size` and `risk_path` texts that read back; `policy` is None where no
+    name gives the policy of the run.
+
+    Attributes:
+        own: the algorithm's own options, by name.
+        given: the names of the options that were given; the others were settled by their rules.
+        risk: the measure, as a string.
+        estimator: its estimator, where it has several.
+        env: the environment's name; None where it was given as an object.
+        env_text: what was given instead of a name.
+        env_options_text: the environment's options, where a file cannot hold them.
+        source: what identifies where episodes come from.
+        start: what identifies theta_0.
+        own_start: whether theta_0 was given.
+        policy_facts: the policy: its kind, its text, and the recipe that rebuilds it, where there is one.
+    """
+
+    own: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    given: Sequence[str] = field(default=(), compare=False)
+    risk: str = "mean"
+    estimator: str | None = None
+    env: str | None = None
+    env_text: str | None = None
+    env_options_text: str | None = None
+    source: str = ""
+    start: str = ""
+    own_start: bool = False
+    policy_facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the settings by name, as JSON can hold them."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, found: Mapping[str, Any]) -> "Settings":
+        """Read what `as_dict` gave; what is not known to this version is left out."""
+        return cls(**{one.name: found[one.name] for one in fields(cls) if one.name in found})
+
+
+def read_options(given: Mapping[str, Any]) -> TrainOptions:
+    """Give the options of `rg.train` from keywords; a misspelled one names the nearest right one."""
+    refuse_unknown_keyword("rg.train", given, facts_of(TrainOptions))
+    options = TrainOptions(**given)
+    check_options(options)
+    if options.schedule not in SCHEDULES:
+        raise UnknownNameError("schedule", options.schedule, SCHEDULES)
+    if options.iterations is not None and options.max_episodes is not None:
+        got = (options.iterations, options.max_episodes)
+        raise InputError("iterations and max_episodes", "not both be given", got)
+    if options.max_episodes is not None and options.schedule == "paper":
+        got = options.max_episodes
+        raise InputError("max_episodes", "not be given with the paper's schedule", got, "give iterations=")
+    return options

@@ -1,0 +1,158 @@
+# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+"""What an algorithm is: its own options as fields, and a step from one iterate to the next.
+
+    step(problem, state) -> (state, info)
+
+Everything that a step draws is keyed by the seed and the iteration, so that training can stop after any step and go on
+later, to the bit. An option that is not given is None until `fill_options` asks the rule beside it.
+
+To add an algorithm: a file in `algorithms/` with a final, frozen dataclass that is an `Algorithm`.
+"""
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast
+
+from riskgrad.ascent import Moments
+from riskgrad.errors import InputError
+from riskgrad.policy import Policy
+from riskgrad.settings import Rule, check_options, default_of, facts_of
+from riskgrad.theory import Schedule
+from riskgrad.types import FloatArray
+
+if TYPE_CHECKING:
+    from riskgrad.training.problem import Problem
+
+
+@dataclass(frozen=True)
+class State:
+    """Where the ascent is.
+
+    Attributes:
+        iteration: iterations done, k.
+        policy: what acts by theta; its statistics move where observations are normalized.
+        theta: theta_k [d].
+        moments: what the ascent remembers of the gradients so far.
+    """
+
+    iteration: int
+    policy: Policy
+    theta: FloatArray
+    moments: Moments
+
+
+@dataclass(frozen=True)
+class Info:
+    """What one step tells.
+
+    Attributes:
+        line: what to record: risk, mean, gradient_norm, gradient_error, ess, events ...
+        episodes: how many episodes were sampled.
+        returns: of the episodes behind it, as they were played, for callbacks; None where there are none.
+    """
+
+    line: Mapping[str, Any]
+    episodes: int
+    returns: FloatArray | None = None
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """What the rules for an algorithm's defaults are told.
+
+    Attributes:
+        schedule: "practical" or "paper".
+        plan: the numbers of the main theorem, for the paper's schedule.
+        dim: number of parameters d.
+        has_density: whether the policy draws its actions.
+        slope: how many episodes the measure needs to show itself, see `training.plan.find_slope`.
+        has_bonus: whether random actions are rewarded.
+        max_episodes: the budget in episodes; None without one.
+        is_log: whether episodes are logged, so that none can be played.
+    """
+
+    schedule: str
+    plan: Schedule | None
+    dim: int
+    has_density: bool
+    slope: float
+    has_bonus: bool
+    max_episodes: int | None
+    is_log: bool
+
+
+# the numbers of the main theorem (`tm:sf`)
+PAPER_DIRECTIONS: Final = Rule("N^1/2", lambda case, _: case.plan.directions)
+PAPER_SMOOTHING: Final = Rule("N^-1/4", lambda case, _: case.plan.smoothing)
+PAPER_EPISODES: Final = Rule("N", lambda case, _: case.plan.episodes)
+
+
+class Algorithm(ABC):
+    """An algorithm with its own options.
+
+    Attributes:
+        name: how a string calls it.
+        needs_influence: whether the measure must have an influence function.
+        needs_density: whether the policy must have a density, for ratios or scores.
+        takes_log: whether it can learn from logged episodes.
+        least_episodes: fewest episodes of an estimate that a small budget leaves.
+        episodes: m, the episodes of each estimate or batch.
+        behavior: who acts: "current", or a pair (policy, theta).
+        reuse_batch: whether one batch serves the whole run.
+        ess_floor: least effective sample size of a reweighted batch, as a part of its episodes.
+    """
+
+    name: ClassVar[str] = ""
+    needs_influence: ClassVar[bool] = False
+    needs_density: ClassVar[bool] = True
+    takes_log: ClassVar[bool] = True
+    least_episodes: ClassVar[int] = 25
+
+    episodes: int
+    behavior: Any = "current"
+    reuse_batch: bool = False
+    ess_floor: float = 0.0
+
+    @abstractmethod
+    def step(self, problem: "Problem", state: State) -> tuple[State, Info]:
+        """Take one iteration from theta_k to theta_{k+1}."""
+
+    def count_estimates(self, has_bonus: bool) -> int:
+        """Give how many times m episodes one iteration samples."""
+        del has_bonus
+        return 1
+
+    def fill_options(self, circumstances: Circumstances) -> Self:
+        """Give the algorithm with every option that was not given filled by its rule, in the order of the fields."""
+        own: Any = self
+        for name, facts in facts_of(own).items():
+            if getattr(own, name) is None:
+                value = default_of(facts, circumstances.schedule, circumstances, own)
+                own = dataclasses.replace(own, **{name: value})
+        return own
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+    def options(self) -> dict[str, Any]:
+        """Give the algorithm's own options by name, as a file can hold them."""
+        plain = (bool, int, float, str, type(None))
+        own: Any = self
+        values = {name: getattr(own, name) for name in facts_of(own)}
+        return {name: value if isinstance(value, plain) else _text(value) for name, value in values.items()}
+
+
+def set_options(kind: Any, given: Mapping[str, Any]) -> Algorithm:
+    """Make an algorithm with options by name; refuse those that it does not have."""
+    known = facts_of(kind)
+    for name, value in given.items():
+        if name not in known and value is not None:
+            raise InputError(name, f"not be given for the algorithm {kind.name}, which has none", value)
+    return kind(**{name: value for name, value in given.items() if name in known})
+
+
+def _text(value: Any) -> str:
+    """Give a pair (policy, theta) by its policy, anything else as it prints."""
+    return str(cast("tuple[Any, ...]", value)[0]) if isinstance(value, tuple) else str(value)

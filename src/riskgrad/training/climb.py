@@ -1,0 +1,182 @@
+"""Ascent steps on one batch, each reweighted to the theta that it starts from.
+
+One step per batch is the paper's. On a batch of the current policy more steps are taken, while the effective sample
+size stays above the floor.
+"""
+
+from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from riskgrad.checks import check_count, check_share
+from riskgrad.gradient.noise import batch_error, estimate_errors
+from riskgrad.risk import RiskMeasure
+from riskgrad.settings import Rule, option
+from riskgrad.training.algorithm import Algorithm, Info, State
+from riskgrad.training.batches import check_behavior, find_floor
+from riskgrad.training.guards import ratios_from_logs, shorten_smoothing, shorten_step, worth, worth_at
+from riskgrad.training.normalization import policy_after
+from riskgrad.training.problem import Problem
+from riskgrad.types import FloatArray, Gradient
+from riskgrad.weights import log_ratios
+
+
+@dataclass(frozen=True)
+class Point:
+    """Where a gradient is wanted.
+
+    Attributes:
+        number: which step on the batch, from 0.
+        rho: the measure that this iteration optimizes.
+        theta: where [d].
+        weights: psi at theta [m]; None where this policy acted.
+        size: how many episodes the weighted batch is worth.
+    """
+
+    number: int
+    rho: RiskMeasure
+    theta: FloatArray
+    weights: FloatArray | None
+    size: float
+
+
+@dataclass(frozen=True)
+class Reweighting(Algorithm):
+    """An algorithm that climbs on reweighted batches: the options that all of them have.
+
+    Attributes:
+        behavior: who acts: "current", or a pair (policy, theta).
+        reuse_batch: draw one batch for the whole run; outside the guarantee.
+        steps_per_batch: most ascent steps on one batch; 1 is the paper's.
+        ess_floor: least effective sample size, as a part of m, for a batch to be used; 0 switches the guards off.
+    """
+
+    _: KW_ONLY
+    behavior: Any = option("current", None, 'Who acts: "current", or a pair (policy, theta).', check=check_behavior)
+    reuse_batch: bool = option(False, bool, "Draw one batch for the whole run; outside the guarantee.")
+    steps_per_batch: int = option(8, int, "Most ascent steps on one batch.", paper=1, check=check_count)
+    ess_floor: float = option(
+        Rule("0.9, or 0.1 where the current policy does not act", find_floor),
+        float,
+        "Least effective sample size, as a part of m, for a batch to be used; 0 for any.",
+        paper=0.0,
+        check=check_share,
+    )
+
+
+class Climb:
+    """The steps of one iteration on its batch.
+
+    Args:
+        problem: what is maximized.
+        state: where the iteration begins.
+        own: the options of the algorithm.
+
+    Attributes:
+        batch: the episodes.
+    """
+
+    def __init__(self, problem: Problem, state: State, own: Reweighting) -> None:
+        self.batch, self._sampled = problem.batches.draw(state)
+        self._problem, self._start, self._now = problem, state, state
+        self._most, self._floor = own.steps_per_batch, own.ess_floor
+        self._least = own.ess_floor * len(self.batch.values)
+        self._line: dict[str, Any] = {}
+        self._events: list[str] = []
+
+    def points(self) -> Iterator[Point]:
+        """Give the points at which a gradient is wanted, until the steps are taken or the batch is worth too little.
+
+        The caller calls `ascend` at each.
+        """
+        m = len(self.batch.values)
+        for number in range(self._most):
+            point = self._point(number)
+            if number == 0:
+                self._line = self._describe(point)
+            if point.size < self._least:
+                if number == 0:
+                    self._events.append(f"no step taken: the batch is worth {point.size:.1f} of {m} episodes")
+                return
+            yield point
+
+    def weigh_around(self, point: Point, directions: FloatArray, smoothing: float) -> tuple[float, FloatArray, float]:
+        """Weigh the batch for the perturbed policies, closer to theta where it would be worth too little.
+
+        Args:
+            point: where.
+            directions: unit vectors [n, d].
+            smoothing: mu.
+
+        Returns:
+            the smoothing, perhaps shortened; psi of the perturbed policies [2n, m]; and how many episodes the batch is
+            worth for the worst of them.
+        """
+
+        def logs_at(mu: float) -> FloatArray:
+            thetas = np.concatenate([point.theta + mu * directions, point.theta - mu * directions])
+            return log_ratios(self._start.policy, thetas, self.batch)
+
+        mu, logs, smallest, event = shorten_smoothing(logs_at, smoothing, self._floor * point.size)
+        if event is not None:
+            self._events.append(event)
+        return mu, ratios_from_logs(logs), smallest
+
+    def with_batch_error(
+        self, gradient: Gradient, point: Point, psi: FloatArray, directions: FloatArray, smoothing: float
+    ) -> Gradient:
+        """Give the gradient with the batch's own error, which all directions share, beside that of the directions.
+
+        It is told for the first step only. A full finite difference has no error of its directions.
+        """
+        if point.number > 0:
+            return Gradient(gradient.vector, float("nan"))
+        own = batch_error(point.rho, self.batch.values, psi, directions, smoothing)
+        return Gradient(gradient.vector, float(np.hypot(np.nan_to_num(gradient.standard_error), own)))
+
+    def ascend(self, gradient: Gradient, size: float) -> None:
+        """Take a step along a gradient that `size` episodes are behind."""
+        state, problem = self._now, self._problem
+        uphill = gradient.vector + problem.bonus(self._start, state.theta, self.batch)
+        theta, moments = problem.ascent.step(state.theta, uphill, state.moments)
+        if not problem.batches.on_current:
+            theta, event = shorten_step(
+                lambda there: worth_at(self._start.policy, there, self.batch), state.theta, theta, self._least
+            )
+            self._events += [] if event is None else [event]
+        self._now = replace(state, theta=theta, moments=moments)
+        if self._line["steps"] == 0:
+            self._line |= {"gradient_norm": gradient.norm, "gradient_error": gradient.standard_error, "ess": size}
+        self._line["steps"] += 1
+
+    def end(self) -> tuple[State, Info]:
+        """Give where the iteration ends, and what it tells."""
+        start, problem = self._start, self._problem
+        moves = problem.moves_statistics(start) and problem.batches.renewed
+        policy = policy_after(start.policy, self.batch, moves)
+        state = replace(self._now, iteration=start.iteration + 1, policy=policy)
+        return state, Info({**self._line, "events": self._events}, self._sampled, self.batch.values)
+
+    def _point(self, number: int) -> Point:
+        theta, weights, size = self._now.theta, None, float(len(self.batch.values))
+        if number > 0 or not self._problem.batches.on_current:
+            logs = log_ratios(self._start.policy, theta[np.newaxis], self.batch)
+            weights, size = ratios_from_logs(logs)[0], float(worth(logs)[0])
+        return Point(number, self._problem.measure(self._start), theta, weights, size)
+
+    def _describe(self, point: Point) -> dict[str, Any]:
+        """Give what the record says of where the iteration begins."""
+        values, risk = self.batch.values, self._problem.risk
+        weights = np.ones(len(values)) if point.weights is None else point.weights
+        return {
+            "risk": float(risk.estimate(values, point.weights)),
+            "mean": float(np.sum(weights * values) / np.sum(weights)),
+            **estimate_errors(risk, values, point.weights),
+            "path": self._problem.path_weight(self._start),
+            "gradient_norm": None,
+            "gradient_error": None,
+            "ess": point.size,
+            "steps": 0,
+        }

@@ -1,0 +1,132 @@
+"""What an algorithm is given: episodes, the measure of each iteration, the bonus, and a step uphill.
+
+Two things change along a run, both off in the paper's algorithms:
+
+- The path: at iteration k the measure (1 - w) start + w risk is optimized, w rising to 1; see `riskgrad.paths`.
+- The bonus: entropy * (1 - k / N) * std(returns) times the policy's mean entropy at the visited states. The standard
+  deviation makes it independent of the scale of rewards; at the end of the run it is gone.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from riskgrad.ascent import Ascent
+from riskgrad.gradient.bonus import entropy_gradient
+from riskgrad.paths import Way
+from riskgrad.policy import Policy
+from riskgrad.random import Purpose, Stream
+from riskgrad.risk import RiskMeasure
+from riskgrad.sources import Source
+from riskgrad.training.algorithm import State
+from riskgrad.training.batches import Batches
+from riskgrad.training.normalization import play_and_observe, statistics_move
+from riskgrad.types import Episodes, FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A problem with all that is settled about it.
+
+    Attributes:
+        source: where episodes come from.
+        policy: what is trained, as it was given.
+        theta: theta_0 [d].
+        way: the measure, and the path to it.
+        ascent: how theta moves.
+        iterations: N.
+        seed: the run's seed.
+        entropy: the bonus at the start of the run, as a part of the return's standard deviation.
+        normalize: whether observations are normalized; see `normalization`.
+        batches: where the batch of each iteration comes from.
+    """
+
+    source: Source
+    policy: Policy
+    theta: FloatArray
+    way: Way
+    ascent: Ascent
+    iterations: int
+    seed: int
+    entropy: float
+    normalize: bool
+    batches: Batches
+
+    @property
+    def dim(self) -> int:
+        """Number of parameters d."""
+        return self.policy.dim
+
+    @property
+    def risk(self) -> RiskMeasure:
+        """The named measure."""
+        return self.way.risk
+
+    def stream(self, purpose: Purpose, state: State) -> Stream:
+        """Give the random numbers of an iteration for one purpose."""
+        return Stream(self.seed, purpose, state.iteration)
+
+    def path_weight(self, state: State) -> float:
+        """Give how far on the path the measure is, in [0, 1]."""
+        return self.way.weight(state.iteration, self.iterations)
+
+    def measure(self, state: State) -> RiskMeasure:
+        """Give the measure that this iteration optimizes."""
+        return self.way.measure(self.path_weight(state))
+
+    def moves_statistics(self, state: State) -> bool:
+        """Say whether what this iteration sees moves the statistics of observations."""
+        return self.normalize and statistics_move(state.iteration, self.iterations)
+
+    def play(self, state: State, thetas: FloatArray, episodes: int, pairs: IntArray) -> tuple[FloatArray, Policy]:
+        """Play m episodes of each of P policies.
+
+        Args:
+            state: where the ascent is.
+            thetas: parameters [P, d].
+            episodes: m.
+            pairs: which random numbers each row uses [P].
+
+        Returns:
+            their returns [P, m], and the policy by the statistics of what they observed.
+        """
+        stream = self.stream(Purpose.TRAINING, state)
+        return play_and_observe(
+            self.source, state.policy, thetas, episodes, stream, pairs, self.moves_statistics(state)
+        )
+
+    def bonus(self, state: State, theta: FloatArray, batch: Episodes) -> FloatArray | float:
+        """Give the gradient of the entropy bonus at theta [d], or 0 without one."""
+        if self.entropy == 0.0:
+            return 0.0
+        scale = self.entropy * (1.0 - state.iteration / self.iterations) * float(np.std(batch.values))
+        return scale * entropy_gradient(state.policy, theta, batch)
+
+    def play_bonus(self, state: State, episodes: int) -> tuple[FloatArray | float, int]:
+        """Give the gradient of the bonus from a batch of its own, and how many episodes that took."""
+        if self.entropy == 0.0:
+            return 0.0, 0
+        batch = self.source.record(state.policy, state.theta, episodes, self.stream(Purpose.TRAINING, state))
+        return self.bonus(state, state.theta, batch), episodes
+
+    def ascend(self, state: State, uphill: FloatArray, policy: Policy) -> State:
+        """Take one step uphill [d] to the next iteration; the policy is what acts from there."""
+        theta, moments = self.ascent.step(state.theta, uphill, state.moments)
+        return replace(state, iteration=state.iteration + 1, policy=policy, theta=theta, moments=moments)
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the result must know: what else than the named measure was optimized on the way."""
+        notes: list[str] = []
+        if self.way.part is not None:
+            over = f"over the first {self.way.part:.0%} of the run"
+            notes.append(f"{over} (1 - w) {self.way.start_text} + w {self.risk} was optimized, w rising from 0 to 1")
+        if self.entropy > 0.0:
+            notes.append(
+                f"an entropy bonus of {self.entropy:g} standard deviations of the return was added, "
+                f"falling to 0 at the end of the run"
+            )
+        if self.normalize:
+            notes.append("observations were normalized; each theta goes with the statistics in force at it")
+        return (*notes, *self.batches.notes)

@@ -1,0 +1,109 @@
+"""How far a run is, in memory and in a checkpoint.
+
+Three iterates are kept, each with the policy that its theta is for: the best so far, theta_R of the paper and the last.
+The policies differ only where observations are normalized, by the statistics in force at each.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from riskgrad.policy import Policy
+from riskgrad.run.checkpoint import Checkpoint
+from riskgrad.run.record import Line
+from riskgrad.run.result import THETAS, flatten_iterates, read_statistics, with_statistics
+from riskgrad.run.versions import changed_versions, current_versions
+from riskgrad.settings import Settings
+from riskgrad.training.algorithm import State
+from riskgrad.types import FloatArray
+
+MOMENTS = "moments."
+
+
+class Iterate(NamedTuple):
+    """Parameters with the policy that they are for."""
+
+    policy: Policy
+    theta: FloatArray
+
+
+@dataclass
+class Progress:
+    """How far a run is; what a checkpoint holds.
+
+    Attributes:
+        state: where the ascent is.
+        random: theta_R of the paper.
+        best: the best by held-out episodes so far.
+        best_value: its risk by those episodes; None before the first was judged.
+        episodes: episodes sampled, held-out ones included.
+        held_out_episodes: how many of them were held out.
+        finished: whether all iterations are done and the last iterate was judged.
+        notes: what a reader of the result must know.
+        versions: what the run began with.
+        history: a line for each iteration.
+    """
+
+    state: State
+    random: Iterate
+    best: Iterate
+    best_value: float | None = None
+    episodes: int = 0
+    held_out_episodes: int = 0
+    finished: bool = False
+    notes: list[str] = field(default_factory=list[str])
+    versions: dict[str, str] = field(default_factory=current_versions)
+    history: list[Line] = field(default_factory=list[Line])
+
+    @property
+    def now(self) -> Iterate:
+        """The current iterate."""
+        return Iterate(self.state.policy, self.state.theta)
+
+    def arrays(self) -> dict[str, FloatArray]:
+        """Give the numbers of a checkpoint."""
+        moments = {f"{MOMENTS}{name}": array for name, array in self.state.moments.items()}
+        kept = zip(THETAS, (self.best, self.random, self.now), strict=True)
+        return {**flatten_iterates(dict(kept)), **moments}
+
+    def facts(self, settings: Settings) -> dict[str, Any]:
+        """Give the rest of a checkpoint, with the settings of the run."""
+        return {
+            "episodes": self.episodes,
+            "held_out_episodes": self.held_out_episodes,
+            "held_out_risk": self.best_value,
+            "finished": self.finished,
+            "notes": self.notes,
+            "versions": self.versions,
+            "settings": settings.as_dict(),
+        }
+
+
+def read_progress(policy: Policy, found: Checkpoint, history: list[Line]) -> Progress:
+    """Give the progress that a checkpoint holds.
+
+    Args:
+        policy: what theta is for, as it was given.
+        found: the checkpoint.
+        history: the lines up to it.
+    """
+    arrays, facts = found.arrays, found.facts
+    statistics = read_statistics(arrays)
+    best, random, now = (
+        Iterate(with_statistics(policy, statistics.get(name)), np.asarray(arrays[name])) for name in THETAS
+    )
+    moments = {name.removeprefix(MOMENTS): array for name, array in arrays.items() if name.startswith(MOMENTS)}
+    more = [note for note in (found.note, changed_versions(facts["versions"], current_versions())) if note]
+    return Progress(
+        state=State(found.iteration, now.policy, now.theta, moments),
+        random=random,
+        best=best,
+        best_value=facts["held_out_risk"],
+        episodes=facts["episodes"],
+        held_out_episodes=facts["held_out_episodes"],
+        finished=facts["finished"],
+        notes=[*facts["notes"], *more],
+        versions=facts["versions"],
+        history=history,
+    )
