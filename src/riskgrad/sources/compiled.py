@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from riskgrad.checks import check_episodes, check_pairs, check_theta, check_thetas
 from riskgrad.envs import CompiledEnv, compiled_twin
 from riskgrad.errors import InputError
-from riskgrad.kernels.compile import cores, in_blocks, plain
+from riskgrad.kernels.compile import contiguous, cores, in_blocks
 from riskgrad.kernels.lane_loop import NO_TRACE, Job, Trace
 from riskgrad.mdp.checks import checked_discount
 from riskgrad.policy import ObservationStatistics, Policy
@@ -173,7 +173,7 @@ class CompiledSource(Source):
         thetas = policy.layer_thetas(thetas)
         return Job(
             keys=stream.keys(pairs),
-            thetas=plain(thetas, np.float64),
+            thetas=contiguous(thetas, np.float64),
             widths=np.array(layers.widths, dtype=np.int64),
             bias=layers.bias,
             relu=layers.relu,

@@ -2,8 +2,8 @@
 
     P policies at once   m episodes each   S states   A actions   d parameters   V visits
 
-How a step is drawn, and how precisely, is in `kernels.tabular_tables`; how five episodes advance together is in
-`kernels.tabular`.
+How a step is drawn, and how precisely, is in `kernels.sampler_tables`; how five episodes advance together is in
+`kernels.sampler`.
 
 What is decided here, and why:
 
@@ -29,9 +29,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.checks import check_episodes, check_pairs, check_theta, check_thetas
 from riskgrad.errors import InputError
-from riskgrad.kernels import tabular as kernels
-from riskgrad.kernels.compile import cores, in_blocks, plain
-from riskgrad.kernels.tabular_tables import (
+from riskgrad.kernels import sampler
+from riskgrad.kernels.compile import contiguous, cores, in_blocks
+from riskgrad.kernels.sampler_tables import (
     outcome_tables,
     thresholds_of_preferences,
     thresholds_of_probabilities,
@@ -66,7 +66,9 @@ class TabularSource(Source):
             raise InputError("threads", "be an integer of at least 1", threads)
         self._mdp = mdp
         self.threads = threads or cores()
-        self._tables, self._heads = outcome_tables(mdp)
+        self._tables, self._heads = outcome_tables(
+            mdp.offsets, mdp.probabilities, mdp.next_states, mdp.rewards, mdp.ends, mdp.start, mdp.horizon, mdp.discount
+        )
 
     @property
     def mdp(self) -> FiniteMDP:
@@ -127,7 +129,9 @@ class TabularSource(Source):
         values, lengths, visited = np.empty(m), np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64)
 
         def block(begin: int, end: int) -> tuple[IntArray, IntArray]:
-            return kernels.record(begin, end, key, thresholds, self._tables, self._heads, values, lengths, visited)
+            return sampler.sample_visits(
+                begin, end, key, thresholds, self._tables, self._heads, values, lengths, visited
+            )
 
         codes, counts = zip(*in_blocks(block, m, self.threads), strict=True)
         visits = np.concatenate(codes)
@@ -208,7 +212,7 @@ class TabularSource(Source):
         values, lengths = values.reshape(-1), lengths.reshape(-1)
 
         def block(begin: int, end: int) -> None:
-            kernels.sample(begin, end, m, keys, thresholds, self._tables, self._heads, values, lengths)
+            sampler.sample_returns(begin, end, m, keys, thresholds, self._tables, self._heads, values, lengths)
 
         in_blocks(block, len(values), threads)
 
@@ -216,7 +220,7 @@ class TabularSource(Source):
         """Give the thresholds [P, S, 2^L] of policies with checked parameters [P, d]."""
         check_fit(policy, self)
         n_states, n_actions = self.mdp.n_states, self.mdp.n_actions
-        preferences = policy.preference_table(plain(thetas, np.float64))
+        preferences = policy.preference_table(contiguous(thetas, np.float64))
         if preferences is not None:
             thresholds = self._room(len(thetas))
             thresholds_of_preferences(preferences, thresholds)
@@ -229,7 +233,7 @@ class TabularSource(Source):
 
     def _thresholds_of_tables(self, tables: FloatArray) -> NDArray[np.uint64]:
         thresholds = self._room(len(tables))
-        thresholds_of_probabilities(plain(tables, np.float64), thresholds)
+        thresholds_of_probabilities(contiguous(tables, np.float64), thresholds)
         return thresholds
 
     def _room(self, rows: int) -> NDArray[np.uint64]:

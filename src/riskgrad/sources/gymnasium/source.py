@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike
 from riskgrad.backend import Backend, Serial, parse_backend
 from riskgrad.checks import check_episodes, check_pairs, check_theta, check_thetas
 from riskgrad.errors import InputError
-from riskgrad.kernels.compile import plain
+from riskgrad.kernels.compile import contiguous
 from riskgrad.mdp.checks import checked_discount
 from riskgrad.policy import Greedy, ObservationStatistics, Policy
 from riskgrad.random import Stream
@@ -199,7 +199,7 @@ class GymnasiumSource(Source):
     ) -> Cut:
         check_fit(policy, self)
         acting = Greedy(policy) if self.greedy else policy
-        rows = plain(thetas, np.float64)
+        rows = contiguous(thetas, np.float64)
         if self._player.native:
             return cut_for_vectors(acting, rows, episodes, stream, pairs, shift, keep)
         return cut_for_workers(acting, rows, episodes, stream, pairs, self.backend.workers, shift, keep)
