@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Never, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskgrad.checks import check_coefficients
 from riskgrad.errors import InputError
 from riskgrad.kernels.elementary import log_of
 from riskgrad.registry import PartList
@@ -213,7 +214,7 @@ class Policy(ABC):
         batch = np.asarray(observations)
         chances = self.probabilities(theta, batch)
         surprise = -log_of(np.maximum(chances, np.finfo(np.float64).tiny))
-        scale = checked_coefficients(coefficients, len(batch))[:, None] * chances * surprise
+        scale = check_coefficients(coefficients, len(batch))[:, None] * chances * surprise
         actions = np.arange(chances.shape[1], dtype=np.int64)
         repeated = np.repeat(batch, len(actions), axis=0)
         return self.score_sum(theta, repeated, np.tile(actions, len(batch)), scale.ravel())
@@ -260,67 +261,6 @@ def choose_actions(chances: FloatArray, uniforms: FloatArray | None) -> IntArray
     # scaled by the last sum, which may be one rounding away from 1, so that the last action is not favored
     passed = sums[:, :-1] <= (uniforms * sums[:, -1])[:, None]
     return np.asarray(np.sum(passed, axis=-1), dtype=np.int64)
-
-
-def checked_thetas(theta: ArrayLike, dim: int) -> tuple[FloatArray, bool]:
-    """Return thetas [P, d], and whether the caller gave one flat vector; refuse a wrong shape or NaN."""
-    thetas = np.asarray(theta, dtype=np.float64)
-    if thetas.ndim not in (1, 2) or thetas.shape[-1] != dim:
-        raise InputError("theta", f"have shape ({dim},) or (P, {dim})", f"shape {thetas.shape}")
-    if not np.all(np.isfinite(thetas)):
-        raise InputError("theta", "be finite", float(thetas[~np.isfinite(thetas)][0]))
-    return np.atleast_2d(thetas), thetas.ndim == 1
-
-
-def checked_theta(theta: ArrayLike, dim: int) -> FloatArray:
-    """Return one flat vector of parameters [d]."""
-    thetas, flat = checked_thetas(theta, dim)
-    if not flat:
-        raise InputError("theta", f"be one vector of shape ({dim},)", f"shape {thetas.shape}")
-    return thetas[0]
-
-
-def checked_batch(observations: ArrayLike, ndim: int) -> tuple[NDArray[Any], bool]:
-    """Return observations with the batch axis in front, and whether the caller gave a single one.
-
-    Args:
-        observations: one observation, or B of them.
-        ndim: number of axes of one observation: 0 for a state, 1 for a vector.
-    """
-    batch = np.asarray(observations)
-    if batch.ndim not in (ndim, ndim + 1):
-        raise InputError("observations", f"have {ndim} axes each, or one more for a batch", f"shape {batch.shape}")
-    return (batch[None], True) if batch.ndim == ndim else (batch, False)
-
-
-def checked_states(observations: ArrayLike, n_states: int) -> tuple[NDArray[np.intp], bool]:
-    """Return states [B], and whether the caller gave a single one; refuse what is not a state."""
-    batch, single = checked_batch(observations, 0)
-    if batch.dtype.kind not in "iu":
-        raise InputError("observations", "be integer states", batch.dtype)
-    if batch.size and (int(batch.min()) < 0 or int(batch.max()) >= n_states):
-        bad = batch[(batch < 0) | (batch >= n_states)]
-        raise InputError("observations", f"be states in 0..{n_states - 1}", int(bad[0]))
-    return batch.astype(np.intp, copy=False), single
-
-
-def checked_actions(actions: ArrayLike, size: int, n_actions: int) -> NDArray[np.intp]:
-    """Return action indices [B]; refuse another number of them, or what is not an action."""
-    chosen = np.atleast_1d(np.asarray(actions))
-    if chosen.shape != (size,) or chosen.dtype.kind not in "iu":
-        raise InputError("actions", f"be integers of shape ({size},)", f"{chosen.dtype} of shape {chosen.shape}")
-    if chosen.size and (int(chosen.min()) < 0 or int(chosen.max()) >= n_actions):
-        bad = chosen[(chosen < 0) | (chosen >= n_actions)]
-        raise InputError("actions", f"be in 0..{n_actions - 1}", int(bad[0]))
-    return chosen.astype(np.intp, copy=False)
-
-
-def checked_coefficients(coefficients: ArrayLike, size: int) -> FloatArray:
-    """Return the coefficients [B] of a sum of scores."""
-    weights = np.atleast_1d(np.asarray(coefficients, dtype=np.float64))
-    if weights.shape != (size,):
-        raise InputError("coefficients", f"have shape ({size},)", f"shape {weights.shape}")
-    return weights
 
 
 def drop_axes(values: FloatArray, flat: bool, single: bool) -> FloatArray:

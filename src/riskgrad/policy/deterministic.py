@@ -12,8 +12,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskgrad.checks import check_thetas
 from riskgrad.errors import InputError
-from riskgrad.policy.base import Layers, WithoutDensity, checked_thetas, drop_axes
+from riskgrad.policy.base import Layers, WithoutDensity, drop_axes
 from riskgrad.policy.bounds import Bounds, with_infinities
 from riskgrad.policy.greedy import point_mass
 from riskgrad.policy.network import Activation, Network, checked_hidden
@@ -108,7 +109,7 @@ class Deterministic(WithoutDensity):
         """Give 1 for the action taken and 0 for others [B, A]; refuse for continuous actions."""
         if self._bounds is not None:
             raise InputError("policy", "have finitely many actions for probabilities", self)
-        thetas, flat = checked_thetas(theta, self.dim)
+        thetas, flat = check_thetas(theta, self.dim)
         inputs, single = self.network.checked_inputs(observations)
         return drop_axes(point_mass(self.network.apply_all(thetas, inputs)), flat, single)
 

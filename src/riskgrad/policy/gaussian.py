@@ -23,10 +23,11 @@ from typing import Any, Final, Never, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskgrad.checks import check_coefficients, check_theta, check_thetas
 from riskgrad.errors import InputError
 from riskgrad.kernels import network as kernels
 from riskgrad.kernels.elementary import exp_of, log_of
-from riskgrad.policy.base import Policy, checked_coefficients, checked_theta, checked_thetas, drop_axes
+from riskgrad.policy.base import Policy, drop_axes
 from riskgrad.policy.bounds import Bounds, with_infinities
 from riskgrad.policy.network import Activation, Network, checked_hidden
 from riskgrad.types import FloatArray, IntArray, Numbers, ObservationKind, States, Vectors
@@ -103,19 +104,19 @@ class Gaussian(Policy):
 
     def mean(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
         """Give the mean of the action [B, n], with the axes of `Policy.probabilities`."""
-        thetas, flat = checked_thetas(theta, self.dim)
+        thetas, flat = check_thetas(theta, self.dim)
         inputs, single = self.network.checked_inputs(observations)
         return drop_axes(self.network.apply_all(thetas, inputs), flat, single)
 
     def std(self, theta: ArrayLike) -> FloatArray:
         """Give the spread of the action [n], or [P, n]."""
-        thetas, flat = checked_thetas(theta, self.dim)
+        thetas, flat = check_thetas(theta, self.dim)
         found = self._std(thetas)
         return found[0] if flat else found
 
     def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
         """Give log pi_theta(a_b | o_b) [B], the density of a; see `Policy.log_prob`."""
-        thetas, flat = checked_thetas(theta, self.dim)
+        thetas, flat = check_thetas(theta, self.dim)
         inputs, single = self.network.checked_inputs(observations)
         given = self._checked_actions(actions, len(inputs))
         std = self._std(thetas)[:, None, :]
@@ -127,10 +128,10 @@ class Gaussian(Policy):
         self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
     ) -> FloatArray:
         """Give sum_b c_b grad log pi_theta(a_b | o_b) [d]."""
-        vector = checked_theta(theta, self.dim)
+        vector = check_theta(theta, self.dim)
         inputs, _ = self.network.checked_inputs(observations)
         given = self._checked_actions(actions, len(inputs))
-        scale = checked_coefficients(coefficients, len(inputs))[:, None]
+        scale = check_coefficients(coefficients, len(inputs))[:, None]
         std = self._std(vector[None])[0]
         z = (given - self.network.apply_all(vector[None], inputs)[0]) / std
         total = self.network.pullback(vector, inputs, scale * z / std)
@@ -139,10 +140,10 @@ class Gaussian(Policy):
 
     def entropy_sum(self, theta: ArrayLike, observations: ArrayLike, coefficients: ArrayLike) -> FloatArray:
         """Give sum_b c_b grad H [d]: the entropy of a is the sum of log_std and a constant."""
-        checked_theta(theta, self.dim)
+        check_theta(theta, self.dim)
         inputs, _ = self.network.checked_inputs(observations)
         total = np.zeros(self.dim)
-        total[self.network.dim :] = np.sum(checked_coefficients(coefficients, len(inputs)))
+        total[self.network.dim :] = np.sum(check_coefficients(coefficients, len(inputs)))
         return total
 
     def act(

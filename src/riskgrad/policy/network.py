@@ -13,10 +13,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskgrad.checks import check_count, check_states
 from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.kernels import network as kernels
 from riskgrad.kernels.compile import cores, in_blocks, plain
-from riskgrad.policy.base import checked_states
 from riskgrad.types import FloatArray, IntArray
 
 Activation = Literal["tanh", "relu"]
@@ -41,8 +41,7 @@ class Network:
 
     def __post_init__(self) -> None:
         for name, value in (("inputs", self.inputs), *(("hidden", units) for units in self.hidden)):
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-                raise InputError(name, "be an integer of at least 1", value)
+            check_count(name, value)
         if self.activation not in ("tanh", "relu"):
             raise UnknownNameError("activation", self.activation, ["tanh", "relu"])
         object.__setattr__(self, "sizes", np.array(self.widths, dtype=np.int64))
@@ -93,7 +92,7 @@ class Network:
         """Return inputs [B, k], and whether the caller gave a single observation; integers are one-hot states."""
         batch = np.asarray(observations)
         if batch.ndim < 2 and batch.dtype.kind in "iu":
-            states, single = checked_states(batch, self.inputs)
+            states, single = check_states(batch, self.inputs)
             return one_hot(states, self.inputs), single
         if batch.ndim not in (1, 2) or batch.shape[-1] != self.inputs or batch.dtype.kind not in "iufb":
             rule = f"be vectors of {self.inputs} numbers or integer states"

@@ -22,17 +22,10 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskgrad.checks import check_actions, check_coefficients, check_theta, check_thetas
 from riskgrad.errors import InputError
 from riskgrad.kernels.elementary import exp_of, log_of
-from riskgrad.policy.base import (
-    Policy,
-    checked_actions,
-    checked_coefficients,
-    checked_theta,
-    checked_thetas,
-    choose_actions,
-    drop_axes,
-)
+from riskgrad.policy.base import Policy, choose_actions, drop_axes
 from riskgrad.policy.bounds import Bounds
 from riskgrad.policy.gaussian import HALF_LOG_TWO_PI, standard_normal
 from riskgrad.policy.network import one_hot
@@ -118,13 +111,13 @@ class TorchModule(Policy):
         """Give pi_theta(a | o) [B, A]; see `Policy.probabilities`. Refuses for continuous actions."""
         if self._bounds is not None:
             raise InputError("policy", "have finitely many actions for probabilities", self, "use log_prob")
-        thetas, flat = checked_thetas(theta, self.dim)
+        thetas, flat = check_thetas(theta, self.dim)
         inputs, single = self._checked_inputs(observations)
         return drop_axes(softmax(self._apply(thetas, inputs)), flat, single)
 
     def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
         """Give log pi_theta(a_b | o_b) [B]; see `Policy.log_prob`."""
-        thetas, flat = checked_thetas(theta, self.dim)
+        thetas, flat = check_thetas(theta, self.dim)
         inputs, single = self._checked_inputs(observations)
         outputs = self._apply(thetas, inputs)
         given = self._checked_actions(actions, len(inputs))
@@ -138,10 +131,10 @@ class TorchModule(Policy):
         self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
     ) -> FloatArray:
         """Give sum_b c_b grad log pi_theta(a_b | o_b) [d], by torch's differentiation."""
-        vector = checked_theta(theta, self.dim)
+        vector = check_theta(theta, self.dim)
         inputs, _ = self._checked_inputs(observations)
         given = self._checked_actions(actions, len(inputs))
-        scale = checked_coefficients(coefficients, len(inputs))[:, None]
+        scale = check_coefficients(coefficients, len(inputs))[:, None]
         outputs = self._apply(vector[None], inputs)[0]
         if self._bounds is None:
             cotangents = -scale * softmax(outputs)
@@ -155,9 +148,9 @@ class TorchModule(Policy):
 
     def entropy_sum(self, theta: ArrayLike, observations: ArrayLike, coefficients: ArrayLike) -> FloatArray:
         """Give sum_b c_b grad H [d]; see `Policy.entropy_sum`."""
-        vector = checked_theta(theta, self.dim)
+        vector = check_theta(theta, self.dim)
         inputs, _ = self._checked_inputs(observations)
-        scale = checked_coefficients(coefficients, len(inputs))
+        scale = check_coefficients(coefficients, len(inputs))
         if self._bounds is None:
             logs = log_softmax(self._apply(vector[None], inputs)[0])
             chances = exp_of(logs)
@@ -260,7 +253,7 @@ class TorchModule(Policy):
 
     def _checked_actions(self, actions: ArrayLike, size: int) -> NDArray[Any]:
         if self._bounds is None:
-            return checked_actions(actions, size, self._outputs)
+            return check_actions(actions, size, self._outputs)
         given = np.asarray(actions, dtype=np.float64)
         if given.size != size * self._outputs:
             raise InputError("actions", f"have shape ({size}, {self._outputs})", f"shape {given.shape}")

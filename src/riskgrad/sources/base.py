@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from riskgrad.errors import InputError
@@ -25,7 +24,7 @@ from riskgrad.policy import ObservationStatistics, Policy
 from riskgrad.policy.normalize import LIMIT
 from riskgrad.random import Stream
 from riskgrad.registry import PartList
-from riskgrad.types import ActionKind, Episodes, IntArray, ObservationKind, Returns
+from riskgrad.types import ActionKind, Episodes, ObservationKind, Returns
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
@@ -187,20 +186,3 @@ class Source(ABC):
 
 
 SOURCES = PartList("source", Source, "riskgrad.sources")
-
-
-def checked_episodes(episodes: int) -> int:
-    """Return m, at least 1."""
-    if isinstance(episodes, bool) or not isinstance(episodes, int | np.integer) or episodes < 1:
-        raise InputError("episodes", "be an integer of at least 1", episodes)
-    return int(episodes)
-
-
-def checked_pairs(pairs: ArrayLike | None, rows: int) -> IntArray:
-    """Return the pair of each row [P]; by default all differ."""
-    if pairs is None:
-        return np.arange(rows)
-    found = np.asarray(pairs)
-    if found.shape != (rows,) or found.dtype.kind not in "iu" or np.any(found < 0):
-        raise InputError("pairs", f"be {rows} integers of at least 0, one per row of thetas", pairs)
-    return found.astype(np.int64)

@@ -44,8 +44,8 @@ def check_fit(policy: Policy, source: Source) -> None:
 
 def find_policy_name(policy: Policy, source: Source) -> str | None:
     """Give the name by which a policy could have been asked for; None where it has none."""
-    recipe = policy.recipe()
-    for name in POLICIES.named() if recipe is not None else ():
+    recipe, usual = policy.recipe(), _usual_name(source)
+    for name in sorted(POLICIES.named(), key=lambda name: name != usual) if recipe is not None else ():
         with contextlib.suppress(InputError):
             made = make_policy(source, name)
             if type(made) is type(policy) and made.recipe() == recipe:
@@ -64,9 +64,12 @@ def make_policy(source: Source, name: str | None = None) -> Policy:
         the policy.
     """
     gives, takes = source.gives, source.takes
-    if name is None:
-        name = "table" if isinstance(gives, States) and isinstance(takes, Choice) else "linear"
-    kind = POLICIES.find(name, "or pass a policy")
+    kind = POLICIES.find(_usual_name(source) if name is None else name, "or pass a policy")
     if gives is None or takes is None:
         raise InputError("policy", "be given for a source that does not say what it gives and takes", name)
     return kind.fit(gives, takes)
+
+
+def _usual_name(source: Source) -> str:
+    """Give the name of the policy that a source gets where nobody names one."""
+    return "table" if isinstance(source.gives, States) and isinstance(source.takes, Choice) else "linear"

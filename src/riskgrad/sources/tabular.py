@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskgrad.checks import check_count, check_pairs, check_theta, check_theta_rows
 from riskgrad.errors import InputError
 from riskgrad.kernels import tabular as kernels
 from riskgrad.kernels.compile import cores, in_blocks, plain
@@ -39,9 +40,8 @@ from riskgrad.making import close_or_warn
 from riskgrad.mdp import FiniteMDP, from_gymnasium
 from riskgrad.mdp.from_gym import has_table
 from riskgrad.policy import Policy
-from riskgrad.policy.base import checked_theta, checked_thetas
 from riskgrad.random import Stream
-from riskgrad.sources.base import EnvOptions, Source, checked_episodes, checked_pairs
+from riskgrad.sources.base import EnvOptions, Source
 from riskgrad.sources.fit import check_fit
 from riskgrad.sources.gymnasium.recipe import EnvRecipe, is_id_or_env
 from riskgrad.types import Choice, Episodes, FloatArray, IntArray, Returns, States, digest
@@ -62,10 +62,8 @@ class TabularSource(Source):
     workers = "threads"
 
     def __init__(self, mdp: FiniteMDP, threads: int | None = None) -> None:
-        if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
-            raise InputError("threads", "be an integer of at least 1", threads)
         self._mdp = mdp
-        self.threads = threads or cores()
+        self.threads = cores() if threads is None else check_count("threads", threads)
         self._tables, self._heads = outcome_tables(mdp)
 
     @property
@@ -102,9 +100,7 @@ class TabularSource(Source):
         self, policy: Policy, thetas: ArrayLike, episodes: int, stream: Stream, pairs: ArrayLike | None = None
     ) -> Returns:
         """Play m episodes of each of P policies; see `Source.returns`."""
-        rows, flat = checked_thetas(thetas, policy.dim)
-        if flat:
-            raise InputError("thetas", f"have shape (P, {policy.dim})", f"shape ({policy.dim},)", "use thetas[None]")
+        rows = check_theta_rows(thetas, policy.dim)
         return self._sample(lambda part: self._thresholds(policy, rows[part]), len(rows), episodes, stream, pairs)
 
     def returns_from_tables(
@@ -120,8 +116,8 @@ class TabularSource(Source):
 
     def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
         """Play m episodes of one policy and keep what they visited; see `Source.record`."""
-        m = checked_episodes(episodes)
-        vector = checked_theta(theta, policy.dim)
+        m = check_count("episodes", episodes)
+        vector = check_theta(theta, policy.dim)
         thresholds = self._thresholds(policy, vector[None]).ravel()
         key = stream.keys(np.zeros(1, dtype=np.int64))[0]
         values, lengths, visited = np.empty(m), np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64)
@@ -179,8 +175,8 @@ class TabularSource(Source):
         stream: Stream,
         pairs: ArrayLike | None,
     ) -> Returns:
-        m = checked_episodes(episodes)
-        keys = stream.keys(checked_pairs(pairs, rows))
+        m = check_count("episodes", episodes)
+        keys = stream.keys(check_pairs(pairs, rows))
         answer = Returns(values=np.empty((rows, m)), lengths=np.empty((rows, m), dtype=np.int64))
         step = max(1, LARGEST_TABLE // int(self._tables.size))
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from riskgrad.ascent import parse_ascent
+from riskgrad.checks import check_theta
 from riskgrad.errors import InputError
 from riskgrad.paths import find_way
 from riskgrad.policy import Policy
-from riskgrad.policy.base import checked_theta as check_theta
 from riskgrad.random import Purpose, Stream
 from riskgrad.risk import RiskMeasure
 from riskgrad.settings import Options, TrainOptions, default_of, facts_of

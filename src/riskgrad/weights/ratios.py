@@ -18,11 +18,11 @@ What is decided here, and why:
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskgrad.checks import check_actions, check_states, check_theta_rows
 from riskgrad.errors import InputError
 from riskgrad.kernels.compile import cores, in_blocks, plain
 from riskgrad.kernels.ratio_sums import add_up
 from riskgrad.policy import Policy
-from riskgrad.policy.base import checked_actions, checked_states, checked_thetas
 from riskgrad.policy.softmax import log_softmax
 from riskgrad.types import Episodes, FloatArray, IntArray
 
@@ -38,9 +38,7 @@ def log_ratios(policy: Policy, thetas: ArrayLike, batch: Episodes) -> FloatArray
         thetas: its parameters [P, d].
         batch: m recorded episodes.
     """
-    rows, flat = checked_thetas(thetas, policy.dim)
-    if flat:
-        raise InputError("thetas", f"have shape (P, {policy.dim})", f"shape ({policy.dim},)", "use thetas[None]")
+    rows = check_theta_rows(thetas, policy.dim)
     base, impossible = _checked_behavior(batch)
     index, observations, actions = _distinct_pairs(batch)
     ratios = np.empty((len(rows), len(batch.values)))
@@ -61,8 +59,8 @@ def _log_prob(
     preferences = policy.preference_table(thetas)
     if preferences is None:
         return policy.log_prob(thetas, observations, actions)
-    states, _ = checked_states(observations, preferences.shape[1])
-    chosen = checked_actions(actions, len(states), preferences.shape[2])
+    states, _ = check_states(observations, preferences.shape[1])
+    chosen = check_actions(actions, len(states), preferences.shape[2])
     return log_softmax(preferences)[:, states, chosen]
 
 
