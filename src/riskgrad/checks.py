@@ -4,6 +4,7 @@ A check gives the value back, as the plain type that the code goes on with.
 """
 
 import math
+from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
@@ -55,6 +56,15 @@ def check_discount(discount: float) -> float:
     if isinstance(discount, bool) or not isinstance(discount, int | float | np.number) or not 0.0 < discount <= 1.0:
         raise InputError("discount", "be in (0, 1]", discount)
     return float(discount)
+
+
+def check_env_options(options: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Give an environment's options by name; none for None."""
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):
+        raise InputError("env_options", "be a dictionary from names to values, or None", options)
+    return dict(options)
 
 
 def check_pairs(pairs: ArrayLike | None, rows: int) -> IntArray:

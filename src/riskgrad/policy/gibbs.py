@@ -54,21 +54,12 @@ class TabularGibbs(Policy):
     def __init__(self, n_states: int, n_actions: int) -> None:
         self.n_states = check_count("n_states", n_states)
         self.n_actions = check_count("n_actions", n_actions)
+        self.reads, self.acts = (States(self.n_states),), Choice(self.n_actions)
 
     @property
     def dim(self) -> int:
         """Number of parameters S * A."""
         return self.n_states * self.n_actions
-
-    @property
-    def reads(self) -> tuple[States]:
-        """Its states."""
-        return (States(self.n_states),)
-
-    @property
-    def acts(self) -> Choice:
-        """One of A."""
-        return Choice(self.n_actions)
 
     @property
     def score_bounds(self) -> tuple[float, float]:
@@ -152,21 +143,13 @@ class LinearGibbs(Policy):
         if not np.all(np.isfinite(self._table)):
             raise InputError("features", "be finite", float(self._table[~np.isfinite(self._table)][0]))
         self.n_actions, self._dim = (int(size) for size in self._table.shape[-2:])
+        self.reads = () if callable(features) else (States(len(self._table)),)
+        self.acts = Choice(self.n_actions)
 
     @property
     def dim(self) -> int:
         """Number of parameters k."""
         return self._dim
-
-    @property
-    def reads(self) -> tuple[ObservationKind, ...]:
-        """The states of a table of features; not known for features given as a function."""
-        return (States(len(self._table)),) if self._function is None else ()
-
-    @property
-    def acts(self) -> Choice:
-        """One of A."""
-        return Choice(self.n_actions)
 
     @property
     def score_bounds(self) -> tuple[float, float] | None:
@@ -276,6 +259,7 @@ class Gibbs(Policy):
         if first.ndim != 1 or first.size == 0:
             raise InputError("preference", "return one number per action, [A]", f"shape {first.shape}")
         self.n_actions = len(first)
+        self.acts = Choice(self.n_actions)
         if bounds is not None and (len(bounds) != 2 or not all(0.0 <= bound < np.inf for bound in bounds)):
             raise InputError("bounds", "be two finite numbers (M_d, M_h), not negative", bounds)
         self._bounds = bounds
@@ -284,11 +268,6 @@ class Gibbs(Policy):
     def dim(self) -> int:
         """Number of parameters d."""
         return self._dim
-
-    @property
-    def acts(self) -> Choice:
-        """One of A."""
-        return Choice(self.n_actions)
 
     @property
     def score_bounds(self) -> tuple[float, float] | None:

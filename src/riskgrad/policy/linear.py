@@ -38,22 +38,13 @@ class LinearSoftmax(Policy):
             raise InputError("feature_bound", "be positive and finite, or None", feature_bound)
         self.n_features = check_count("n_features", n_features)
         self.n_actions = check_count("n_actions", n_actions)
+        self.reads, self.acts = (Vectors(self.n_features),), Choice(self.n_actions)
         self._feature_bound = feature_bound
 
     @property
     def dim(self) -> int:
         """Number of parameters k * A."""
         return self.n_features * self.n_actions
-
-    @property
-    def reads(self) -> tuple[Vectors]:
-        """Vectors of its features."""
-        return (Vectors(self.n_features),)
-
-    @property
-    def acts(self) -> Choice:
-        """One of A."""
-        return Choice(self.n_actions)
 
     @property
     def layers(self) -> Layers:

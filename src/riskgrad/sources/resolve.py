@@ -13,13 +13,13 @@ from typing import Any
 
 import gymnasium
 
+from riskgrad.checks import check_env_options
 from riskgrad.envs import CompiledEnv
 from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.making import close_or_warn, explain_failure, full_id
 from riskgrad.mdp import FiniteMDP
 from riskgrad.mdp.models import MODELS
 from riskgrad.sources.base import SOURCES, EnvOptions, Source, Workers
-from riskgrad.sources.gymnasium.recipe import checked_options
 
 Environment = str | FiniteMDP | CompiledEnv | Source | gymnasium.Env[Any, Any] | Callable[..., Any]
 
@@ -45,7 +45,7 @@ def resolve_source(
         threads: for sampling a finite model or a compiled environment.
         backend: for playing a Gymnasium environment, such as `riskgrad.backend.Processes(8)`.
     """
-    given = checked_options(env_options)
+    given = check_env_options(env_options)
     said = EnvOptions(horizon, discount, given, threads, backend)
     made: Any = MODELS.get(env, env) if isinstance(env, str) else env
     if callable(made) and not isinstance(made, Source | gymnasium.Env):
