@@ -53,39 +53,31 @@ class Policy(ABC):
 
     A policy with finitely many actions has to give `dim`, `probabilities`, `log_prob` and `score_sum`. Everything else
     has a default, which a policy overrides where it can do better or acts otherwise.
+
+    Attributes:
+        name: how `rg.train(..., policy=name)` calls it; such a policy has `fit`.
+        reads: what it can read; empty where that is not known, and any observation is tried.
+        acts: among which actions it chooses; None where that is not known.
+        has_density: whether it has `log_prob` and `score_sum`, which ratios, scores and entropy are made of.
+        layered: whether parameters multiply one another, as weights of layers do; it then takes shorter steps.
+        noise_size: how many uniform numbers one action takes, u.
+        inner: the policy that this one wraps, such as the one whose mode `Greedy` takes.
+        statistics: by which it normalizes observations; None where it takes them as they are.
     """
 
-    name: ClassVar[str] = ""  # how `rg.train(..., policy=name)` calls it; such a policy has `fit`
+    name: ClassVar[str] = ""
+    reads: tuple[ObservationKind, ...] = ()
+    acts: ActionKind | None = None
+    has_density: bool = True
+    layered: bool = False
+    noise_size: int = 1
+    inner: "Policy | None" = None
+    statistics: "ObservationStatistics | None" = None
 
     @property
     @abstractmethod
     def dim(self) -> int:
         """Number of parameters d."""
-
-    @property
-    def reads(self) -> tuple[ObservationKind, ...]:
-        """What it can read; empty where that is not known, and any observation is tried."""
-        return ()
-
-    @property
-    def acts(self) -> ActionKind | None:
-        """Among which actions it chooses; None where that is not known."""
-        return None
-
-    @property
-    def has_density(self) -> bool:
-        """Whether it has `log_prob` and `score_sum`, which ratios, scores and entropy are made of."""
-        return True
-
-    @property
-    def inner(self) -> "Policy | None":
-        """The policy that this one wraps, such as the one whose mode `Greedy` takes."""
-        return None
-
-    @property
-    def statistics(self) -> "ObservationStatistics | None":
-        """The statistics by which it normalizes observations; None where it takes them as they are."""
-        return None
 
     def by(self, statistics: "ObservationStatistics") -> "Policy":
         """Give the same policy by other statistics; only for one that normalizes observations."""
@@ -141,11 +133,6 @@ class Policy(ABC):
         options: dict[str, Any] = dict(recipe)
         return cls(**options)
 
-    @property
-    def layered(self) -> bool:
-        """Whether parameters multiply one another, as weights of layers do; such a policy takes shorter steps."""
-        return False
-
     @abstractmethod
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
         """Give pi_theta(a | o) for every action.
@@ -170,11 +157,6 @@ class Policy(ABC):
 
         It is a vector-Jacobian product: the scores of the visits [B, d] are never stored.
         """
-
-    @property
-    def noise_size(self) -> int:
-        """How many uniform numbers one action takes, u."""
-        return 1
 
     def act(
         self, thetas: FloatArray, rows: IntArray, observations: NDArray[Any], uniforms: FloatArray | None
@@ -223,15 +205,8 @@ class Policy(ABC):
 class WithoutDensity(Policy):
     """A policy whose action is a function of the observation: nothing to reweight and no score."""
 
-    @property
-    def has_density(self) -> bool:
-        """Never."""
-        return False
-
-    @property
-    def noise_size(self) -> int:
-        """No random number."""
-        return 0
+    has_density = False
+    noise_size = 0
 
     def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> Never:
         """Refuse: there is no density."""

@@ -14,7 +14,7 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskgrad.checks import check_actions, check_batch, check_coefficients, check_theta, check_thetas
+from riskgrad.checks import check_actions, check_batch, check_coefficients, check_count, check_theta, check_thetas
 from riskgrad.errors import InputError
 from riskgrad.policy.base import Layers, Policy, choose_actions, drop_axes
 from riskgrad.policy.mlp import fit_network
@@ -34,28 +34,17 @@ class LinearSoftmax(Policy):
     name = "linear"
 
     def __init__(self, n_features: int, n_actions: int, feature_bound: float | None = None) -> None:
-        for name, value in (("n_features", n_features), ("n_actions", n_actions)):
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-                raise InputError(name, "be an integer of at least 1", value)
         if feature_bound is not None and not 0.0 < feature_bound < np.inf:
             raise InputError("feature_bound", "be positive and finite, or None", feature_bound)
-        self.n_features, self.n_actions = int(n_features), int(n_actions)
+        self.n_features = check_count("n_features", n_features)
+        self.n_actions = check_count("n_actions", n_actions)
+        self.reads, self.acts = (Vectors(self.n_features),), Choice(self.n_actions)
         self._feature_bound = feature_bound
 
     @property
     def dim(self) -> int:
         """Number of parameters k * A."""
         return self.n_features * self.n_actions
-
-    @property
-    def reads(self) -> tuple[Vectors]:
-        """Vectors of its features."""
-        return (Vectors(self.n_features),)
-
-    @property
-    def acts(self) -> Choice:
-        """One of A."""
-        return Choice(self.n_actions)
 
     @property
     def layers(self) -> Layers:
@@ -111,9 +100,7 @@ class LinearSoftmax(Policy):
 
         vector = check_theta(theta, self.dim)
         batch, _ = self._checked(observations)
-        return linear_softmax.entropy_total(
-            vector, batch, check_coefficients(coefficients, len(batch)), self.n_actions
-        )
+        return linear_softmax.entropy_total(vector, batch, check_coefficients(coefficients, len(batch)), self.n_actions)
 
     def act(
         self, thetas: FloatArray, rows: IntArray, observations: NDArray[Any], uniforms: FloatArray | None

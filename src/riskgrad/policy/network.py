@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskgrad.checks import check_states
+from riskgrad.checks import check_count, check_states
 from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.kernels import network_passes
 from riskgrad.kernels.compile import contiguous, cores, in_blocks
@@ -41,8 +41,7 @@ class Network:
 
     def __post_init__(self) -> None:
         for name, value in (("inputs", self.inputs), *(("hidden", units) for units in self.hidden)):
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-                raise InputError(name, "be an integer of at least 1", value)
+            check_count(name, value)
         if self.activation not in ("tanh", "relu"):
             raise UnknownNameError("activation", self.activation, ["tanh", "relu"])
         object.__setattr__(self, "sizes", np.array(self.widths, dtype=np.int64))

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskgrad.checks import check_episodes, check_pairs, check_theta, check_thetas
+from riskgrad.checks import check_count, check_pairs, check_theta, check_theta_rows
 from riskgrad.errors import InputError
 from riskgrad.kernels import sampler
 from riskgrad.kernels.compile import contiguous, cores, in_blocks
@@ -62,10 +62,8 @@ class TabularSource(Source):
     plays = (FiniteMDP,)
 
     def __init__(self, mdp: FiniteMDP, threads: int | None = None) -> None:
-        if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
-            raise InputError("threads", "be an integer of at least 1", threads)
         self._mdp = mdp
-        self.threads = threads or cores()
+        self.threads = cores() if threads is None else check_count("threads", threads)
         self._tables, self._heads = outcome_tables(
             mdp.offsets, mdp.probabilities, mdp.next_states, mdp.rewards, mdp.ends, mdp.start, mdp.horizon, mdp.discount
         )
@@ -104,9 +102,7 @@ class TabularSource(Source):
         self, policy: Policy, thetas: ArrayLike, episodes: int, stream: Stream, pairs: ArrayLike | None = None
     ) -> Returns:
         """Play m episodes of each of P policies; see `Source.returns`."""
-        rows, flat = check_thetas(thetas, policy.dim)
-        if flat:
-            raise InputError("thetas", f"have shape (P, {policy.dim})", f"shape ({policy.dim},)", "use thetas[None]")
+        rows = check_theta_rows(thetas, policy.dim)
         return self._sample(lambda part: self._thresholds(policy, rows[part]), len(rows), episodes, stream, pairs)
 
     def returns_from_tables(
@@ -122,7 +118,7 @@ class TabularSource(Source):
 
     def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
         """Play m episodes of one policy and keep what they visited; see `Source.record`."""
-        m = check_episodes(episodes)
+        m = check_count("episodes", episodes)
         vector = check_theta(theta, policy.dim)
         thresholds = self._thresholds(policy, vector[None]).ravel()
         key = stream.keys(np.zeros(1, dtype=np.int64))[0]
@@ -183,7 +179,7 @@ class TabularSource(Source):
         stream: Stream,
         pairs: ArrayLike | None,
     ) -> Returns:
-        m = check_episodes(episodes)
+        m = check_count("episodes", episodes)
         keys = stream.keys(check_pairs(pairs, rows))
         answer = Returns(values=np.empty((rows, m)), lengths=np.empty((rows, m), dtype=np.int64))
         step = max(1, LARGEST_TABLE // int(self._tables.size))
