@@ -6,7 +6,7 @@ A check gives the value back, as the plain type that the code goes on with.
 import math
 from collections.abc import Mapping
 from numbers import Real
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
