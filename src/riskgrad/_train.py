@@ -13,7 +13,7 @@ from typing import Any, ParamSpec
 
 from riskgrad.risk import RiskMeasure, parse
 from riskgrad.run import Run
-from riskgrad.settings import TrainOptions, facts_of, read_options
+from riskgrad.settings import Settings, TrainOptions, facts_of, read_options
 from riskgrad.sources import Environment, choose_policy, open_source
 from riskgrad.training.loop import run_training
 from riskgrad.training.plan import plan_training
@@ -61,6 +61,7 @@ def train(env: Environment, risk: str | RiskMeasure, **given: Any) -> Run:
     """
     options, measure = read_options(given), parse(risk)
     with open_source(env, options) as source:
+        known = Settings(env=env if isinstance(env, str) else None, source=source.fingerprint())
         policy, name = choose_policy(source, options.policy)
-        plan = plan_training(source, policy, name, measure, options, env if isinstance(env, str) else None)
+        plan = plan_training(source, policy, measure, options, replace(known, policy=name))
         return replace(run_training(plan, options), given_risk=measure, given_options=options.env_options)

@@ -52,8 +52,34 @@ def check_not_negative(name: str, value: object) -> float:
     return float(value)  # pyright: ignore[reportArgumentType]
 
 
+def check_discount(discount: float) -> float:
+    """Give the discount, a number in (0, 1]."""
+    if isinstance(discount, bool) or not isinstance(discount, int | float | np.number) or not 0.0 < discount <= 1.0:
+        raise InputError("discount", "be in (0, 1]", discount)
+    return float(discount)
+
+
+def check_env_options(options: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Give an environment's options by name; none for None."""
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):
+        raise InputError("env_options", "be a dictionary from names to values, or None", options)
+    return dict(options)
+
+
+def check_pairs(pairs: ArrayLike | None, rows: int) -> IntArray:
+    """Give the pair of each row [P]; by default all differ."""
+    if pairs is None:
+        return np.arange(rows)
+    found = np.asarray(pairs)
+    if found.shape != (rows,) or found.dtype.kind not in "iu" or np.any(found < 0):
+        raise InputError("pairs", f"be {rows} integers of at least 0, one per row of thetas", pairs)
+    return found.astype(np.int64)
+
+
 def check_thetas(theta: ArrayLike, dim: int) -> tuple[FloatArray, bool]:
-    """Return thetas [P, d], and whether the caller gave one flat vector; refuse a wrong shape or NaN."""
+    """Give thetas [P, d], and whether the caller gave one flat vector; refuse a wrong shape or NaN."""
     thetas = np.asarray(theta, dtype=np.float64)
     if thetas.ndim not in (1, 2) or thetas.shape[-1] != dim:
         raise InputError("theta", f"have shape ({dim},) or (P, {dim})", f"shape {thetas.shape}")
@@ -62,8 +88,16 @@ def check_thetas(theta: ArrayLike, dim: int) -> tuple[FloatArray, bool]:
     return np.atleast_2d(thetas), thetas.ndim == 1
 
 
+def check_theta_rows(thetas: ArrayLike, dim: int) -> FloatArray:
+    """Give parameters [P, d]; refuse one flat vector."""
+    rows, flat = check_thetas(thetas, dim)
+    if flat:
+        raise InputError("thetas", f"have shape (P, {dim})", f"shape ({dim},)", "use thetas[None]")
+    return rows
+
+
 def check_theta(theta: ArrayLike, dim: int) -> FloatArray:
-    """Return one flat vector of parameters [d]."""
+    """Give one flat vector of parameters [d]."""
     thetas, flat = check_thetas(theta, dim)
     if not flat:
         raise InputError("theta", f"be one vector of shape ({dim},)", f"shape {thetas.shape}")
@@ -71,7 +105,7 @@ def check_theta(theta: ArrayLike, dim: int) -> FloatArray:
 
 
 def check_batch(observations: ArrayLike, ndim: int) -> tuple[NDArray[Any], bool]:
-    """Return observations with the batch axis in front, and whether the caller gave a single one.
+    """Give observations with the batch axis in front, and whether the caller gave a single one.
 
     Args:
         observations: one observation, or B of them.
@@ -84,7 +118,7 @@ def check_batch(observations: ArrayLike, ndim: int) -> tuple[NDArray[Any], bool]
 
 
 def check_states(observations: ArrayLike, n_states: int) -> tuple[NDArray[np.intp], bool]:
-    """Return states [B], and whether the caller gave a single one; refuse what is not a state."""
+    """Give states [B], and whether the caller gave a single one; refuse what is not a state."""
     batch, single = check_batch(observations, 0)
     if batch.dtype.kind not in "iu":
         raise InputError("observations", "be integer states", batch.dtype)
@@ -95,45 +129,19 @@ def check_states(observations: ArrayLike, n_states: int) -> tuple[NDArray[np.int
 
 
 def check_actions(actions: ArrayLike, size: int, n_actions: int) -> NDArray[np.intp]:
-    """Return action indices [B]; refuse another number of them, or what is not an action."""
-    chosen = np.atleast_1d(np.asarray(actions))
-    if chosen.shape != (size,) or chosen.dtype.kind not in "iu":
-        raise InputError("actions", f"be integers of shape ({size},)", f"{chosen.dtype} of shape {chosen.shape}")
-    if chosen.size and (int(chosen.min()) < 0 or int(chosen.max()) >= n_actions):
-        bad = chosen[(chosen < 0) | (chosen >= n_actions)]
+    """Give action indices [B]; refuse another number of them, or what is not an action."""
+    given = np.atleast_1d(np.asarray(actions))
+    if given.shape != (size,) or given.dtype.kind not in "iu":
+        raise InputError("actions", f"be integers of shape ({size},)", f"{given.dtype} of shape {given.shape}")
+    if given.size and (int(given.min()) < 0 or int(given.max()) >= n_actions):
+        bad = given[(given < 0) | (given >= n_actions)]
         raise InputError("actions", f"be in 0..{n_actions - 1}", int(bad[0]))
-    return chosen.astype(np.intp, copy=False)
+    return given.astype(np.intp, copy=False)
 
 
 def check_coefficients(coefficients: ArrayLike, size: int) -> FloatArray:
-    """Return the coefficients [B] of a sum of scores."""
+    """Give the coefficients [B] of a sum of scores."""
     weights = np.atleast_1d(np.asarray(coefficients, dtype=np.float64))
     if weights.shape != (size,):
         raise InputError("coefficients", f"have shape ({size},)", f"shape {weights.shape}")
     return weights
-
-
-def check_episodes(episodes: int) -> int:
-    """Return m, at least 1."""
-    if isinstance(episodes, bool) or not isinstance(episodes, int | np.integer) or episodes < 1:
-        raise InputError("episodes", "be an integer of at least 1", episodes)
-    return int(episodes)
-
-
-def check_pairs(pairs: ArrayLike | None, rows: int) -> IntArray:
-    """Return the pair of each row [P]; by default all differ."""
-    if pairs is None:
-        return np.arange(rows)
-    found = np.asarray(pairs)
-    if found.shape != (rows,) or found.dtype.kind not in "iu" or np.any(found < 0):
-        raise InputError("pairs", f"be {rows} integers of at least 0, one per row of thetas", pairs)
-    return found.astype(np.int64)
-
-
-def check_env_options(options: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Give an environment's options by name; none for None."""
-    if options is None:
-        return {}
-    if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):
-        raise InputError("env_options", "be a dictionary from names to values, or None", options)
-    return dict(options)

@@ -20,7 +20,7 @@ import numpy as np
 
 from riskgrad.distortion import DualPower
 from riskgrad.errors import InputError
-from riskgrad.risk import Distortion, RiskMeasure
+from riskgrad.risk import RiskMeasure
 
 PAIR: Final = 2.0
 RULE: Final = "be auto, none, a part of the run in (0, 1], or square: and a part"
@@ -67,7 +67,7 @@ class Way:
     @property
     def start_text(self) -> str:
         """Where the path starts, as a measure."""
-        return "mean" if self.start is None else str(Distortion(self.start))
+        return "mean" if self.start is None else str(self.start)
 
     def __str__(self) -> str:
         """Give the text that `find_way` reads."""

@@ -34,11 +34,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.checks import check_actions, check_states, check_thetas
 from riskgrad.errors import InputError
-from riskgrad.kernels.compile import cores, in_blocks, plain
+from riskgrad.kernels.compile import contiguous, cores, in_blocks
 from riskgrad.kernels.elementary import exp_of
-from riskgrad.kernels.ratio_sums import add_up
+from riskgrad.kernels.episode_sums import add_log_ratios
 from riskgrad.policy import Policy
-from riskgrad.policy.softmax import log_softmax
+from riskgrad.policy.base import log_softmax
 from riskgrad.types import Episodes, FloatArray, IntArray
 
 # beyond e^600 only the shares of the weights still mean something; below it weights are left as they are
@@ -65,7 +65,7 @@ def log_ratios(policy: Policy, thetas: ArrayLike, batch: Episodes) -> FloatArray
     step = max(1, min(POLICIES_TOGETHER, LARGEST_TEMPORARY // (max(1, len(observations)) * width)))
     for first in range(0, len(rows), step):
         part = slice(first, first + step)
-        table = plain(_log_prob(policy, rows[part], observations, actions).T, np.float64)
+        table = contiguous(_log_prob(policy, rows[part], observations, actions).T, np.float64)
         _add_up(batch, index, base, table, ratios[part])
     ratios[:, impossible] = np.where(ratios[:, impossible] > -np.inf, np.inf, -np.inf)
     return ratios
@@ -84,17 +84,17 @@ def _log_prob(
 
 
 def _add_up(batch: Episodes, index: IntArray, base: FloatArray, table: FloatArray, ratios: FloatArray) -> None:
-    offsets, counts = plain(batch.offsets, np.int64), plain(batch.counts, np.int64)
+    offsets, counts = contiguous(batch.offsets, np.int64), contiguous(batch.counts, np.int64)
 
     def block(begin: int, end: int) -> None:
-        add_up(begin, end, offsets, index, counts, base, table, ratios)
+        add_log_ratios(begin, end, offsets, index, counts, base, table, ratios)
 
     in_blocks(block, len(batch.values), cores())
 
 
 def _checked_behavior(batch: Episodes) -> tuple[FloatArray, IntArray]:
     """Give log b of each visit, 0 where b is 0, and the episodes in which that happened."""
-    base = plain(batch.log_behavior, np.float64)
+    base = contiguous(batch.log_behavior, np.float64)
     if np.any(np.isnan(base)) or np.any(base == np.inf):
         bad = base[np.isnan(base) | (base == np.inf)]
         raise InputError("log_behavior", "be the log of a probability or a density", float(bad[0]))

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.checks import check_coefficients
 from riskgrad.errors import InputError
-from riskgrad.kernels.elementary import log_of
+from riskgrad.kernels.elementary import exp_of, log_of
 from riskgrad.registry import PartList
 from riskgrad.types import ActionKind, FloatArray, IntArray, ObservationKind
 
@@ -53,39 +53,31 @@ class Policy(ABC):
 
     A policy with finitely many actions has to give `dim`, `probabilities`, `log_prob` and `score_sum`. Everything else
     has a default, which a policy overrides where it can do better or acts otherwise.
+
+    Attributes:
+        name: how `rg.train(..., policy=name)` calls it; such a policy has `fit`.
+        reads: what it can read; empty where that is not known, and any observation is tried.
+        acts: among which actions it chooses; None where that is not known.
+        has_density: whether it has `log_prob` and `score_sum`, which ratios, scores and entropy are made of.
+        layered: whether parameters multiply one another, as weights of layers do; it then takes shorter steps.
+        noise_size: how many uniform numbers one action takes, u.
+        inner: the policy that this one wraps, such as the one whose mode `Greedy` takes.
+        statistics: by which it normalizes observations; None where it takes them as they are.
     """
 
-    name: ClassVar[str] = ""  # how `rg.train(..., policy=name)` calls it; such a policy has `fit`
+    name: ClassVar[str] = ""
+    reads: tuple[ObservationKind, ...] = ()
+    acts: ActionKind | None = None
+    has_density: bool = True
+    layered: bool = False
+    noise_size: int = 1
+    inner: "Policy | None" = None
+    statistics: "ObservationStatistics | None" = None
 
     @property
     @abstractmethod
     def dim(self) -> int:
         """Number of parameters d."""
-
-    @property
-    def reads(self) -> tuple[ObservationKind, ...]:
-        """What it can read; empty where that is not known, and any observation is tried."""
-        return ()
-
-    @property
-    def acts(self) -> ActionKind | None:
-        """Among which actions it chooses; None where that is not known."""
-        return None
-
-    @property
-    def has_density(self) -> bool:
-        """Whether it has `log_prob` and `score_sum`, which ratios, scores and entropy are made of."""
-        return True
-
-    @property
-    def inner(self) -> "Policy | None":
-        """The policy that this one wraps, such as the one whose mode `Greedy` takes."""
-        return None
-
-    @property
-    def statistics(self) -> "ObservationStatistics | None":
-        """The statistics by which it normalizes observations; None where it takes them as they are."""
-        return None
 
     def by(self, statistics: "ObservationStatistics") -> "Policy":
         """Give the same policy by other statistics; only for one that normalizes observations."""
@@ -141,11 +133,6 @@ class Policy(ABC):
         options: dict[str, Any] = dict(recipe)
         return cls(**options)
 
-    @property
-    def layered(self) -> bool:
-        """Whether parameters multiply one another, as weights of layers do; such a policy takes shorter steps."""
-        return False
-
     @abstractmethod
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
         """Give pi_theta(a | o) for every action.
@@ -170,11 +157,6 @@ class Policy(ABC):
 
         It is a vector-Jacobian product: the scores of the visits [B, d] are never stored.
         """
-
-    @property
-    def noise_size(self) -> int:
-        """How many uniform numbers one action takes, u."""
-        return 1
 
     def act(
         self, thetas: FloatArray, rows: IntArray, observations: NDArray[Any], uniforms: FloatArray | None
@@ -223,15 +205,8 @@ class Policy(ABC):
 class WithoutDensity(Policy):
     """A policy whose action is a function of the observation: nothing to reweight and no score."""
 
-    @property
-    def has_density(self) -> bool:
-        """Never."""
-        return False
-
-    @property
-    def noise_size(self) -> int:
-        """No random number."""
-        return 0
+    has_density = False
+    noise_size = 0
 
     def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> Never:
         """Refuse: there is no density."""
@@ -288,3 +263,36 @@ def rebuild_policy(facts: Mapping[str, Any]) -> Policy | None:
     kind = POLICIES.exports().get(facts.get("kind", ""))
     recipe = facts.get("recipe")
     return None if kind is None or recipe is None else kind.from_recipe(recipe)
+
+
+def softmax(preferences: FloatArray) -> FloatArray:
+    """Give exp h / sum exp h along the last axis."""
+    weights = exp_of(preferences - np.max(preferences, axis=-1, keepdims=True))
+    return weights / np.sum(weights, axis=-1, keepdims=True)
+
+
+def log_softmax(preferences: FloatArray) -> FloatArray:
+    """Give h - log sum exp h along the last axis, right to the last digits even where the probability underflows."""
+    shifted = preferences - np.max(preferences, axis=-1, keepdims=True)
+    return shifted - log_of(np.sum(exp_of(shifted), axis=-1, keepdims=True))
+
+
+def action_log_softmax(preferences: FloatArray, actions: NDArray[np.intp]) -> FloatArray:
+    """Give the log-probability [P, B] of the action taken, from preferences [P, B, A] and actions [B]."""
+    return log_softmax(preferences)[:, np.arange(len(actions)), actions]
+
+
+def sum_by_visit(
+    where: NDArray[np.intp], actions: NDArray[np.intp], coefficients: FloatArray, shape: tuple[int, int]
+) -> FloatArray:
+    """Add up the coefficients [B] of the visits to each (distinct observation, action), in their order: [U, A]."""
+    flat = np.bincount(where * shape[1] + actions, weights=coefficients, minlength=shape[0] * shape[1])
+    return flat.astype(np.float64, copy=False).reshape(shape)
+
+
+def preference_weights(sums: FloatArray, probabilities: FloatArray) -> FloatArray:
+    """Give w [U, A] with sum_{u, a} c[u, a] grad log pi(a | u) = sum_{u, a} w[u, a] grad h(u, a).
+
+    That is w[u, a] = c[u, a] - pi(a | u) sum_b c[u, b], for coefficients c [U, A] and probabilities [U, A].
+    """
+    return sums - probabilities * np.sum(sums, axis=1, keepdims=True)

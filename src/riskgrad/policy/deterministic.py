@@ -18,7 +18,7 @@ from riskgrad.policy.base import Layers, WithoutDensity, drop_axes
 from riskgrad.policy.bounds import Bounds, with_infinities
 from riskgrad.policy.greedy import point_mass
 from riskgrad.policy.network import Activation, Network, checked_hidden
-from riskgrad.types import ActionKind, Choice, Choices, FloatArray, IntArray, Numbers, ObservationKind, States, Vectors
+from riskgrad.types import ActionKind, Choice, Choices, FloatArray, IntArray, ObservationKind, States, Vectors
 
 
 @final
@@ -56,21 +56,14 @@ class Deterministic(WithoutDensity):
             raise InputError("n_actions", "be an integer of at least 1", n_actions)
         self.n_actions = outputs if self._bounds is None else None
         self.network = Network(inputs, checked_hidden(hidden), outputs, activation)
+        self.reads = Vectors(inputs), States(inputs)
+        self.acts = Choice(outputs) if self._bounds is None else self._bounds.numbers
+        self.layered = bool(self.network.hidden)
 
     @property
     def dim(self) -> int:
         """Number of parameters d."""
         return self.network.dim
-
-    @property
-    def reads(self) -> tuple[ObservationKind, ...]:
-        """Vectors of its inputs, or as many states."""
-        return Vectors(self.network.inputs), States(self.network.inputs)
-
-    @property
-    def acts(self) -> Choice | Numbers:
-        """One of A, or numbers within its bounds."""
-        return Choice(self.network.outputs) if self._bounds is None else self._bounds.numbers
 
     @property
     def action_bounds(self) -> Bounds | None:
@@ -83,11 +76,6 @@ class Deterministic(WithoutDensity):
         if self._bounds is not None:
             return None
         return Layers(self.network.widths, bias=True, relu=self.network.relu, greedy=True)
-
-    @property
-    def layered(self) -> bool:
-        """Whether the network has hidden layers."""
-        return bool(self.network.hidden)
 
     def act(
         self, thetas: FloatArray, rows: IntArray, observations: NDArray[Any], uniforms: FloatArray | None

@@ -25,12 +25,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.checks import check_coefficients, check_theta, check_thetas
 from riskgrad.errors import InputError
-from riskgrad.kernels import network as kernels
+from riskgrad.kernels import network_passes
 from riskgrad.kernels.elementary import exp_of, log_of
 from riskgrad.policy.base import Policy, drop_axes
 from riskgrad.policy.bounds import Bounds, with_infinities
 from riskgrad.policy.network import Activation, Network, checked_hidden
-from riskgrad.types import FloatArray, IntArray, Numbers, ObservationKind, States, Vectors
+from riskgrad.types import FloatArray, IntArray, States, Vectors
 
 HALF_LOG_TWO_PI: Final = 0.5 * np.log(2.0 * np.pi)
 SMALLEST: Final = 2.0**-54  # half of the step between uniform numbers; normal numbers stay within +-8.3
@@ -66,6 +66,8 @@ class Gaussian(Policy):
             raise InputError("initial_std", "be finite and positive", initial_std)
         self.initial_std = float(initial_std)
         self.network = Network(inputs, checked_hidden(hidden), self._bounds.size, activation)
+        self.reads, self.acts = (Vectors(inputs), States(inputs)), self._bounds.numbers
+        self.layered, self.noise_size = bool(self.network.hidden), self._bounds.size
 
     @property
     def dim(self) -> int:
@@ -73,29 +75,9 @@ class Gaussian(Policy):
         return self.network.dim + self._bounds.size
 
     @property
-    def reads(self) -> tuple[ObservationKind, ...]:
-        """Vectors of its inputs, or as many states."""
-        return Vectors(self.network.inputs), States(self.network.inputs)
-
-    @property
-    def acts(self) -> Numbers:
-        """Numbers within its bounds."""
-        return self._bounds.numbers
-
-    @property
     def action_bounds(self) -> Bounds:
         """The bounds within which actions are executed."""
         return self._bounds
-
-    @property
-    def layered(self) -> bool:
-        """Whether the network has hidden layers."""
-        return bool(self.network.hidden)
-
-    @property
-    def noise_size(self) -> int:
-        """One uniform number for each coordinate."""
-        return self._bounds.size
 
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> Never:
         """Refuse: there is a continuum of actions."""
@@ -154,7 +136,9 @@ class Gaussian(Policy):
         if uniforms is None:
             return net.apply(thetas, rows, inputs)
         actions, normals = np.empty((len(rows), net.outputs)), standard_normal(uniforms)
-        kernels.draw_normal(thetas, rows, inputs, net.sizes, net.relu, self.initial_std, normals, actions)
+        network_passes.draw_normal_actions(
+            thetas, rows, inputs, net.sizes, net.relu, self.initial_std, normals, actions
+        )
         return actions
 
     def execute(self, actions: NDArray[Any]) -> NDArray[Any]:

@@ -19,10 +19,17 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskgrad.checks import check_actions, check_batch, check_coefficients, check_states, check_theta, check_thetas
+from riskgrad.checks import (
+    check_actions,
+    check_batch,
+    check_coefficients,
+    check_count,
+    check_states,
+    check_theta,
+    check_thetas,
+)
 from riskgrad.errors import InputError
-from riskgrad.policy.base import Policy, drop_axes
-from riskgrad.policy.softmax import action_log_softmax, preference_weights, softmax, sum_by_visit
+from riskgrad.policy.base import Policy, action_log_softmax, drop_axes, preference_weights, softmax, sum_by_visit
 from riskgrad.types import ActionKind, Choice, FloatArray, Numbers, ObservationKind, States
 
 Features = Callable[[Any], ArrayLike]
@@ -44,23 +51,14 @@ class TabularGibbs(Policy):
     name = "table"
 
     def __init__(self, n_states: int, n_actions: int) -> None:
-        self.n_states = _checked_count("n_states", n_states)
-        self.n_actions = _checked_count("n_actions", n_actions)
+        self.n_states = check_count("n_states", n_states)
+        self.n_actions = check_count("n_actions", n_actions)
+        self.reads, self.acts = (States(self.n_states),), Choice(self.n_actions)
 
     @property
     def dim(self) -> int:
         """Number of parameters S * A."""
         return self.n_states * self.n_actions
-
-    @property
-    def reads(self) -> tuple[States]:
-        """Its states."""
-        return (States(self.n_states),)
-
-    @property
-    def acts(self) -> Choice:
-        """One of A."""
-        return Choice(self.n_actions)
 
     @property
     def score_bounds(self) -> tuple[float, float]:
@@ -144,21 +142,13 @@ class LinearGibbs(Policy):
         if not np.all(np.isfinite(self._table)):
             raise InputError("features", "be finite", float(self._table[~np.isfinite(self._table)][0]))
         self.n_actions, self._dim = (int(size) for size in self._table.shape[-2:])
+        self.reads = () if callable(features) else (States(len(self._table)),)
+        self.acts = Choice(self.n_actions)
 
     @property
     def dim(self) -> int:
         """Number of parameters k."""
         return self._dim
-
-    @property
-    def reads(self) -> tuple[ObservationKind, ...]:
-        """The states of a table of features; not known for features given as a function."""
-        return (States(len(self._table)),) if self._function is None else ()
-
-    @property
-    def acts(self) -> Choice:
-        """One of A."""
-        return Choice(self.n_actions)
 
     @property
     def score_bounds(self) -> tuple[float, float] | None:
@@ -261,13 +251,14 @@ class Gibbs(Policy):
         bounds: tuple[float, float] | None = None,
         example: Any = 0,
     ) -> None:
-        self._dim = _checked_count("dim", dim)
+        self._dim = check_count("dim", dim)
         self._preference, self._gradient = preference, gradient
         self._ndim = np.ndim(example)
         first = _call_once("preference", lambda one: preference(np.zeros(self._dim), one), example)
         if first.ndim != 1 or first.size == 0:
             raise InputError("preference", "return one number per action, [A]", f"shape {first.shape}")
         self.n_actions = len(first)
+        self.acts = Choice(self.n_actions)
         if bounds is not None and (len(bounds) != 2 or not all(0.0 <= bound < np.inf for bound in bounds)):
             raise InputError("bounds", "be two finite numbers (M_d, M_h), not negative", bounds)
         self._bounds = bounds
@@ -276,11 +267,6 @@ class Gibbs(Policy):
     def dim(self) -> int:
         """Number of parameters d."""
         return self._dim
-
-    @property
-    def acts(self) -> Choice:
-        """One of A."""
-        return Choice(self.n_actions)
 
     @property
     def score_bounds(self) -> tuple[float, float] | None:
@@ -364,9 +350,3 @@ def _call_once(name: str, function: Features, example: Any) -> FloatArray:
         raise InputError(
             name, f"accept the observation {example!r}", f"{type(error).__name__}: {error}", advice
         ) from error
-
-
-def _checked_count(name: str, value: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise InputError(name, "be an integer of at least 1", value)
-    return int(value)

@@ -23,12 +23,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.checks import check_coefficients, check_theta, check_thetas
 from riskgrad.errors import InputError
-from riskgrad.kernels import network as kernels
+from riskgrad.kernels import network_passes
 from riskgrad.kernels.elementary import exp_of
-from riskgrad.policy.base import Layers, Policy, drop_axes
+from riskgrad.policy.base import Layers, Policy, drop_axes, log_softmax, softmax
 from riskgrad.policy.gaussian import Gaussian
 from riskgrad.policy.network import Activation, Network, checked_hidden
-from riskgrad.policy.softmax import log_softmax, softmax
 from riskgrad.types import ActionKind, Choice, Choices, FloatArray, IntArray, Numbers, ObservationKind, States, Vectors
 
 HIDDEN: Final = (32, 32)
@@ -65,6 +64,9 @@ class MLP(Policy):
             slice(begin, begin + part) for begin, part in zip(self._begins.tolist(), self._parts, strict=False)
         ]
         self._none = np.empty((0, 0))
+        self.reads = Vectors(inputs), States(inputs)
+        self.acts = Choice(self.n_actions) if isinstance(self.n_actions, int) else Choices(self.n_actions)
+        self.layered, self.noise_size = bool(self.network.hidden), len(self._parts)
 
     @property
     def dim(self) -> int:
@@ -72,31 +74,11 @@ class MLP(Policy):
         return self.network.dim
 
     @property
-    def reads(self) -> tuple[ObservationKind, ...]:
-        """Vectors of its inputs, or as many states."""
-        return Vectors(self.network.inputs), States(self.network.inputs)
-
-    @property
-    def acts(self) -> Choice | Choices:
-        """One of A, or one of each component."""
-        return Choice(self.n_actions) if isinstance(self.n_actions, int) else Choices(self.n_actions)
-
-    @property
     def layers(self) -> Layers | None:
         """Its network, for one component."""
         if not isinstance(self.n_actions, int):
             return None
         return Layers(self.network.widths, bias=True, relu=self.network.relu, greedy=False)
-
-    @property
-    def layered(self) -> bool:
-        """Whether the network has hidden layers."""
-        return bool(self.network.hidden)
-
-    @property
-    def noise_size(self) -> int:
-        """One uniform number for each component."""
-        return len(self._parts)
 
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
         """Give pi_theta(a | o) [B, A]; see `Policy.probabilities`. Several components follow one another."""
@@ -140,7 +122,7 @@ class MLP(Policy):
         inputs = self.network.inputs_as_given(observations)
         numbers = self._none if uniforms is None else uniforms
         sizes, relu = self.network.sizes, self.network.relu
-        kernels.choose(thetas, rows, inputs, sizes, relu, self._begins, numbers, uniforms is None, picked)
+        network_passes.draw_choices(thetas, rows, inputs, sizes, relu, self._begins, numbers, uniforms is None, picked)
         return picked[:, 0] if isinstance(self.n_actions, int) else picked
 
     def initial_theta(self, generator: np.random.Generator) -> FloatArray:

@@ -25,12 +25,11 @@ from numpy.typing import ArrayLike, NDArray
 from riskgrad.checks import check_actions, check_coefficients, check_theta, check_thetas
 from riskgrad.errors import InputError
 from riskgrad.kernels.elementary import exp_of, log_of
-from riskgrad.policy.base import Policy, choose_actions, drop_axes
+from riskgrad.policy.base import Policy, choose_actions, drop_axes, log_softmax, softmax
 from riskgrad.policy.bounds import Bounds
 from riskgrad.policy.gaussian import HALF_LOG_TWO_PI, standard_normal
 from riskgrad.policy.network import one_hot
-from riskgrad.policy.softmax import log_softmax, softmax
-from riskgrad.types import Choice, FloatArray, IntArray, Numbers, ObservationKind, States, Vectors
+from riskgrad.types import Choice, FloatArray, IntArray, States, Vectors
 
 if TYPE_CHECKING:
     import torch
@@ -76,6 +75,10 @@ class TorchModule(Policy):
             raise InputError("low and high", f"have the module's {self._outputs} outputs", self._bounds.size)
         self.n_actions = self._outputs if self._bounds is None else None
         self.initial_std = float(initial_std)
+        self.reads = Vectors(self.inputs), States(self.inputs)
+        self.acts = Choice(self._outputs) if self._bounds is None else self._bounds.numbers
+        self.layered = True  # what a module does with its parameters is not known
+        self.noise_size = 1 if self._bounds is None else self._outputs
 
     @property
     def dim(self) -> int:
@@ -83,29 +86,9 @@ class TorchModule(Policy):
         return sum(self._sizes) + (0 if self._bounds is None else self._outputs)
 
     @property
-    def reads(self) -> tuple[ObservationKind, ...]:
-        """Vectors of its inputs, or as many states."""
-        return Vectors(self.inputs), States(self.inputs)
-
-    @property
-    def acts(self) -> Choice | Numbers:
-        """One of A, or numbers within its bounds."""
-        return Choice(self._outputs) if self._bounds is None else self._bounds.numbers
-
-    @property
     def action_bounds(self) -> Bounds | None:
         """The bounds within which actions are executed; None for discrete ones."""
         return self._bounds
-
-    @property
-    def layered(self) -> bool:
-        """Always: what a module does with its parameters is not known."""
-        return True
-
-    @property
-    def noise_size(self) -> int:
-        """One uniform number for a choice, or one for each coordinate."""
-        return 1 if self._bounds is None else self._outputs
 
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
         """Give pi_theta(a | o) [B, A]; see `Policy.probabilities`. Refuses for continuous actions."""

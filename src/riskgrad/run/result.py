@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
+import riskgrad
 from riskgrad.errors import InputError, StorageError
 from riskgrad.policy import Normalized, Policy
 from riskgrad.policy.base import rebuild_policy
@@ -25,13 +26,14 @@ from riskgrad.types import FloatArray
 
 THETAS: Final = ("theta", "random_theta", "last_theta")
 ADVICE: Final = "write rg.load(path, {0}=...) in Python; rg.report takes such a run"
-PACKAGES: Final = ("riskgrad", "numpy", "scipy", "numba", "gymnasium")  # their versions decide the numbers
+PACKAGES: Final = ("numpy", "scipy", "numba", "gymnasium")  # their versions decide the numbers
 
 
 def current_versions() -> dict[str, str]:
     """Give the versions of Python and of the packages that decide the numbers, and the kind of machine."""
-    found = {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
-    return {**found, "platform": f"{platform.system()} {platform.machine()}"}
+    found = {"python": platform.python_version(), "riskgrad": riskgrad.__version__}
+    packages = {name: version(name) for name in PACKAGES}
+    return {**found, **packages, "platform": f"{platform.system()} {platform.machine()}"}
 
 
 def changed_versions(before: dict[str, str], now: dict[str, str]) -> str:

@@ -55,29 +55,24 @@ class Plan:
     settings: Settings
 
 
-def plan_training(
-    source: Source, policy: Policy, name: str | None, risk: RiskMeasure, options: TrainOptions, env: str | None
-) -> Plan:
+def plan_training(source: Source, policy: Policy, risk: RiskMeasure, options: TrainOptions, known: Settings) -> Plan:
     """Settle every option, and check what can be checked before the first episode.
 
     Args:
         source: where episodes come from.
         policy: what is trained.
-        name: the name that makes the policy; None where none does.
         risk: the named measure.
         options: as they were given.
-        env: the environment's name; None where it was given as an object.
+        known: what is known of the settings already: the environment, its source and the name of the policy.
     """
     theta = _first_theta(policy, options)
     schedule, usual = options.schedule, facts_of(Options)
-    written = Settings(
-        env=env,
+    known = replace(
+        known,
         own_start=options.theta is not None,
-        policy=name,
         policy_facts=describe_policy(policy),
         estimator=risk.estimator_name,
         risk=describe(risk),
-        source=source.fingerprint(),
     )
     way = find_way(options.risk_path, risk, schedule)
     iterations = options.iterations or default_of(usual["iterations"], schedule)
@@ -111,6 +106,7 @@ def plan_training(
     if step_size is None:
         step_size = default_of(usual["step_size"], schedule, theorem_plan or usual_step(policy))
     ascent = parse_ascent(step_size)
+    step_text = describe(ascent)
     start = State(0, policy, theta, ascent.start(policy.dim))
     problem = Problem(
         source=source,
@@ -124,9 +120,9 @@ def plan_training(
         batches=choose_batches(source, algorithm, theta, options.seed, held_out),
     )
     settings = replace(
-        written,
+        known,
         **_describe_options(options, given),
-        step_size=describe(ascent),
+        step_size=step_text,
         iterations=iterations,
         algorithm=algorithm.name,
         own=algorithm.options(),

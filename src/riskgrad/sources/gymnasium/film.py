@@ -13,7 +13,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskgrad.checks import check_episodes, check_theta
+from riskgrad.checks import check_count, check_theta
 from riskgrad.errors import InputError, StorageError
 from riskgrad.making import strip_wrappers
 from riskgrad.mdp.models import MODELS
@@ -112,7 +112,7 @@ def _shoot(source: GymnasiumSource, policy: Policy, theta: ArrayLike, stream: St
     _refuse_blind(env, source.env_name)
     camera = _Camera(strip_wrappers(env))  # the horizon of the source counts, as it does where nothing is filmed
     with GymnasiumSource(camera, source.horizon, source.discount, greedy=source.greedy) as single:
-        single.returns(policy, vector[np.newaxis], check_episodes(episodes), stream)
+        single.returns(policy, vector[np.newaxis], check_count("episodes", episodes), stream)
     return camera
 
 

@@ -26,10 +26,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from riskgrad.backend import Backend, Serial, parse_backend
-from riskgrad.checks import check_episodes, check_pairs, check_theta, check_thetas
+from riskgrad.checks import check_count, check_discount, check_pairs, check_theta, check_theta_rows
 from riskgrad.errors import InputError
-from riskgrad.kernels.compile import plain
-from riskgrad.mdp.checks import checked_discount
+from riskgrad.kernels.compile import contiguous
 from riskgrad.policy import Greedy, ObservationStatistics, Policy
 from riskgrad.random import Stream
 from riskgrad.sources.base import EnvOptions, Source, Workers, check_fit
@@ -73,15 +72,15 @@ class GymnasiumSource(Source):
         native: bool | None = None,
         lanes: int = LANES,
     ) -> None:
-        for name, value in (("horizon", horizon), ("lanes", lanes)):
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
-                raise InputError(name, "be an integer of at least 1", value)
-        self._discount, self.greedy = checked_discount(discount), bool(greedy)
+        steps = None if horizon is None else check_count("horizon", horizon)
+        self._discount, self.greedy = check_discount(discount), bool(greedy)
         self._own_backend = isinstance(backend, str)
         workers = parse_backend(backend) if isinstance(backend, str) else Serial() if backend is None else backend
         if not isinstance(workers, Workers):
             raise InputError("backend", "have `workers` and `map`", backend, "see riskgrad.backend")
-        self._rules = PlayRules(EnvRecipe.of(env, env_options), horizon, self._discount, native, int(lanes))
+        self._rules = PlayRules(
+            EnvRecipe.of(env, env_options), steps, self._discount, native, check_count("lanes", lanes)
+        )
         self._player = Player(self._rules)
         self._work = LocalWork(self._rules, self._player)
         self.backend: Workers = workers
@@ -142,7 +141,7 @@ class GymnasiumSource(Source):
 
     def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
         """Play m episodes of one policy and keep what they visited; see `Source.record`."""
-        m = check_episodes(episodes)
+        m = check_count("episodes", episodes)
         vector = check_theta(theta, policy.dim)
         cut = self._cut_blocks(policy, vector[None], m, stream, np.zeros(1, dtype=np.int64), None, keep=True)
         parts = self._map([block for block, _ in cut])
@@ -172,10 +171,8 @@ class GymnasiumSource(Source):
         pairs: ArrayLike | None,
         shift: FloatArray | None,
     ) -> tuple[Returns, FloatArray | None]:
-        rows, flat = check_thetas(thetas, policy.dim)
-        if flat:
-            raise InputError("thetas", f"have shape (P, {policy.dim})", f"shape ({policy.dim},)", "use thetas[None]")
-        m = check_episodes(episodes)
+        rows = check_theta_rows(thetas, policy.dim)
+        m = check_count("episodes", episodes)
         cut = self._cut_blocks(policy, rows, m, stream, check_pairs(pairs, len(rows)), shift, keep=False)
         values, lengths = np.empty(len(rows) * m), np.empty(len(rows) * m, dtype=np.int64)
         sums = None if shift is None else np.empty((len(values), 2, len(shift)))
@@ -199,7 +196,7 @@ class GymnasiumSource(Source):
     ) -> Cut:
         check_fit(policy, self)
         acting = Greedy(policy) if self.greedy else policy
-        rows = plain(thetas, np.float64)
+        rows = contiguous(thetas, np.float64)
         if self._player.native:
             return cut_for_vectors(acting, rows, episodes, stream, pairs, shift, keep)
         return cut_for_workers(acting, rows, episodes, stream, pairs, self.backend.workers, shift, keep)
