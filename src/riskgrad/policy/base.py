@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Never, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskgrad.checks import check_coefficients
+from riskgrad.checks import check_coefficients, check_theta
 from riskgrad.errors import InputError
 from riskgrad.kernels.elementary import exp_of, log_of
+from riskgrad.random import Purpose, Stream
 from riskgrad.registry import PartList
 from riskgrad.types import ActionKind, FloatArray, IntArray, ObservationKind
 
@@ -187,6 +188,12 @@ class Policy(ABC):
         """Give parameters to start training from [d]: zeros, unless the policy would not learn from there."""
         del generator
         return np.zeros(self.dim)
+
+    def first_theta(self, given: ArrayLike | None, seed: int) -> FloatArray:
+        """Give theta_0 [d] of a run: as it was given, or where the policy starts by the run's seed."""
+        if given is not None:
+            return check_theta(given, self.dim).copy()
+        return self.initial_theta(Stream(seed, Purpose.INITIAL).generator())
 
     def entropy_sum(self, theta: ArrayLike, observations: ArrayLike, coefficients: ArrayLike) -> FloatArray:
         """Give the sum over b of coefficients[b] * grad of the entropy of pi_theta(. | o_b), a vector [d].
