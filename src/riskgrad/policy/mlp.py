@@ -28,7 +28,7 @@ from riskgrad.kernels.elementary import exp_of
 from riskgrad.policy.base import Layers, Policy, drop_axes
 from riskgrad.policy.gaussian import Gaussian
 from riskgrad.policy.network import Activation, Network, checked_hidden
-from riskgrad.policy.softmax import log_softmax, softmax
+from riskgrad.policy.softmax import log_softmax, softmax, sum_over_actions
 from riskgrad.types import ActionKind, Choice, Choices, FloatArray, IntArray, Numbers, ObservationKind, States, Vectors
 
 HIDDEN: Final = (32, 32)
@@ -174,4 +174,4 @@ def fit_network(gives: ObservationKind, takes: ActionKind, hidden: tuple[int, ..
 def _entropy_slopes(preferences: FloatArray) -> FloatArray:
     logs = log_softmax(preferences)
     chances = exp_of(logs)
-    return -chances * (logs - np.sum(chances * logs, axis=-1, keepdims=True))
+    return -chances * (logs - sum_over_actions(chances * logs))

