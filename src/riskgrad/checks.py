@@ -6,7 +6,7 @@ A check gives the value back, as the plain type that the code goes on with.
 import math
 from collections.abc import Mapping
 from numbers import Real
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,9 +17,10 @@ from riskgrad.types import FloatArray, IntArray
 
 def check_count(name: str, value: object, least: int = 1) -> int:
     """Refuse what is not an integer of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise InputError(name, f"be an integer of at least {least}", value)
-    return int(value)
+    number: Any = value
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or number < least:
+        raise InputError(name, f"be an integer of at least {least}", cast("object", value))
+    return int(number)
 
 
 def check_number(name: str, value: object) -> float:

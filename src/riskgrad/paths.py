@@ -13,15 +13,14 @@ A seeking measure starts from 1 - (1 - s)^2, the better of two. A measure milder
 that is no distortion, such as mean-variance, starts from the mean.
 """
 
-from dataclasses import dataclass, replace
-from typing import Final, Self, final
+from dataclasses import dataclass
+from typing import Final, final
 
 import numpy as np
 
-from riskgrad.distortion import Attitude, DistortionFunction, DualPower
+from riskgrad.distortion import DualPower
 from riskgrad.errors import InputError
 from riskgrad.risk import Distortion, RiskMeasure
-from riskgrad.types import FloatArray
 
 PAIR: Final = 2.0
 RULE: Final = "be auto, none, a part of the run in (0, 1], or square: and a part"
@@ -63,12 +62,7 @@ class Way:
 
     def measure(self, weight: float) -> RiskMeasure:
         """Give the measure on the path at a weight."""
-        if weight == 1.0:
-            return self.risk
-        g = self.risk.function
-        if self.start is None or g is None:
-            return self.risk.along(weight)
-        return Distortion(Between(self.start, g, weight), estimator=self.risk.estimator)
+        return self.risk if weight == 1.0 else self.risk.along(weight, self.start)
 
     @property
     def start_text(self) -> str:
@@ -118,51 +112,3 @@ def _read(text: str, risk: RiskMeasure, schedule: str) -> RiskPath | None:
     if start not in ("", "square"):
         raise InputError("risk_path", RULE, text)
     return SquarePath(length) if start else length
-
-
-@final
-@dataclass(frozen=True)
-class Between(DistortionFunction):
-    """(1 - w) p(s) + w g(s), for p and g of one attitude: a point on the path from p to g.
-
-    Attributes:
-        start: p.
-        g: the distortion at the end.
-        weight: w in [0, 1].
-    """
-
-    start: DistortionFunction
-    g: DistortionFunction
-    weight: float
-
-    @property
-    def attitude(self) -> Attitude:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The attitude that both ends have."""
-        return self.g.attitude
-
-    def at(self, s: FloatArray) -> FloatArray:
-        """Give the distortion at levels in [0, 1]."""
-        return (1.0 - self.weight) * self.start.at(s) + self.weight * self.g.at(s)
-
-    def slope_at(self, s: FloatArray) -> FloatArray:
-        """Give its first derivative."""
-        return (1.0 - self.weight) * self.start.slope_at(s) + self.weight * self.g.slope_at(s)
-
-    def bend_at(self, s: FloatArray) -> FloatArray:
-        """Give its second derivative."""
-        return (1.0 - self.weight) * self.start.bend_at(s) + self.weight * self.g.bend_at(s)
-
-    def dual(self) -> Self:
-        """Give the point on the path between the duals."""
-        return replace(self, start=self.start.dual(), g=self.g.dual())
-
-    @property
-    def slope_bound(self) -> float:
-        """M_g', at most the mixture of those of the ends."""
-        return (1.0 - self.weight) * self.start.slope_bound + (self.weight * self.g.slope_bound if self.weight else 0.0)
-
-    @property
-    def curvature_bound(self) -> float:
-        """M_g'', at most the mixture of those of the ends."""
-        end = self.weight * self.g.curvature_bound if self.weight else 0.0
-        return (1.0 - self.weight) * self.start.curvature_bound + end

@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from riskgrad.errors import InputError, UnknownNameError
 
-Part = TypeVar("Part", bound=type)
+Part = TypeVar("Part", bound=Any)
 
 _LISTS: "list[PartList[Any]]" = []
 
@@ -106,6 +106,12 @@ def register(part: Part) -> Part:
             return parts.register(part)
     known = ", ".join(sorted(parts.base.__name__ for parts in _LISTS))
     raise InputError("part", f"be a subclass of one of {known}", part)
+
+
+def write_name(name: str, *values: float | str) -> str:
+    """Write how a string calls a part: its name, its numbers in as few digits as they read back, and words, if any."""
+    words = [value if isinstance(value, str) else repr(value).removesuffix(".0") for value in values]
+    return ":".join([name, *(word for word in words if word)])
 
 
 def _load_lists() -> "list[PartList[Any]]":

@@ -1,3 +1,4 @@
+# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
 """The options of training that belong to no algorithm, each written once, with the facts about it beside it.
 
 An option is a field of a frozen dataclass, made by `option`: its default (a value, or a rule in words and code), the
@@ -10,14 +11,18 @@ here and the line where it acts. An algorithm's own options are the fields of it
     Settings         these as they were in force, every default spelled out, and what else identifies the run
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
+import numpy as np
+
 from riskgrad.checks import check_count, check_not_negative
 from riskgrad.errors import InputError, UnknownNameError, refuse_unknown_keyword
+from riskgrad.types import describe
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -41,10 +46,10 @@ _SAME: Final = object()
 
 
 class Rule(NamedTuple):
-    """A default that depends on the problem: in words, and as a function of the circumstances."""
+    """A default that depends on the problem: in words, and as a function of the circumstances and of who asks."""
 
     text: str
-    value: Callable[..., Any]
+    value: Callable[[Any, Any], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +115,10 @@ def check_options(options: Any) -> None:
             facts.check(name, value)
 
 
-def default_of(facts: Facts, schedule: str, *circumstances: Any) -> Any:
-    """Give the default of an option under a schedule; a rule is asked with the circumstances."""
+def default_of(facts: Facts, schedule: str, circumstances: Any = None, owner: Any = None) -> Any:
+    """Give the default of an option under a schedule; a rule is told the circumstances and whose option it is."""
     value = facts.paper if schedule == "paper" else facts.default
-    return value.value(*circumstances) if isinstance(value, Rule) else value
+    return value.value(circumstances, owner) if isinstance(value, Rule) else value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -124,13 +129,13 @@ class Options:
         "auto", str, "auto, onp-sf, offp-sf or score; in Python also a value, such as rg.OnPSF(directions=8).", panel=""
     )
     iterations: int | None = option(
-        Rule("200, or by the budget", lambda: 200), int, "Budget in iterations.", check=check_count, panel=""
+        Rule("200, or by the budget", lambda *_: 200), int, "Budget in iterations.", check=check_count, panel=""
     )
     max_episodes: int | None = option(
         None, int, "Budget in episodes instead, held-out ones included; never exceeded.", check=check_count, panel=""
     )
     policy: "Policy | str | None" = option(
-        Rule("by the environment", lambda: None),
+        Rule("by the environment", lambda *_: None),
         str,
         "table, linear, mlp or deterministic; by default a table for states, and linear elsewhere.",
         panel="",
@@ -148,10 +153,10 @@ class Options:
     )
     schedule: ScheduleName = option("practical", str, "practical, or paper for the schedule of its main theorem.")
     step_size: "float | str | Ascent | None" = option(
-        Rule("adam:0.1, shorter for networks", lambda length: f"adam:{length!r}"),
+        Rule("adam:0.1, shorter for networks", lambda length, _: f"adam:{length!r}"),
         str,
         "A number is the paper's constant step; adam:0.1 is Adam; in Python also an ascent.",
-        paper=Rule("constant:N^-1/2", lambda plan: f"constant:{plan.step_size!r}"),
+        paper=Rule("constant:N^-1/2", lambda plan, _: f"constant:{plan.step_size!r}"),
     )
     risk_path: "RiskPath | str | None" = option(
         "auto",
@@ -160,14 +165,14 @@ class Options:
         "episodes); none; auto is square:0.5, and none for a neutral measure or the paper's schedule.",
     )
     entropy: float | None = option(
-        Rule("0.3, or 0 for a policy without a density", lambda has_density: 0.3 if has_density else 0.0),
+        Rule("0.3, or 0 for a policy without a density", lambda has_density, _: 0.3 if has_density else 0.0),
         float,
         "Bonus for random actions at the start of the run, in standard deviations of the return; falls to 0.",
         paper=0.0,
         check=check_not_negative,
     )
     held_out: int | None = option(
-        Rule("a tenth of the training, at least 100", lambda share: max(100, round(share))),
+        Rule("a tenth of the training, at least 100", lambda share, _: max(100, round(share))),
         int,
         "Episodes by which an iterate is judged, at up to 5 iterates; 0 judges none and takes the last.",
         check=partial(check_count, least=0),
@@ -209,7 +214,6 @@ class Settings(Options):
         risk: the measure, as a string.
         estimator: its estimator, where it has several.
         env: the environment's name; None where it was given as an object.
-        env_text: what was given instead of a name.
         env_options_text: the environment's options, where a file cannot hold them.
         source: what identifies where episodes come from.
         start: what identifies theta_0.
@@ -222,7 +226,6 @@ class Settings(Options):
     risk: str = "mean"
     estimator: str | None = None
     env: str | None = None
-    env_text: str | None = None
     env_options_text: str | None = None
     source: str = ""
     start: str = ""
@@ -241,7 +244,9 @@ class Settings(Options):
 
 def read_options(given: Mapping[str, Any]) -> TrainOptions:
     """Give the options of `rg.train` from keywords; a misspelled one names the nearest right one."""
-    refuse_unknown_keyword("rg.train", given, facts_of(TrainOptions))
+    known = facts_of(TrainOptions)
+    if not known.keys() >= given.keys():
+        refuse_unknown_keyword("rg.train", given, known)
     options = TrainOptions(**given)
     check_options(options)
     if options.schedule not in SCHEDULES:
@@ -253,3 +258,22 @@ def read_options(given: Mapping[str, Any]) -> TrainOptions:
         got = options.max_episodes
         raise InputError("max_episodes", "not be given with the paper's schedule", got, "give iterations=")
     return options
+
+
+def describe_env_options(options: Mapping[str, Any] | None) -> tuple[dict[str, Any] | None, str | None]:
+    """Give an environment's options as they are where a file can hold them, otherwise in words."""
+    if options is None:
+        return None, None
+    plain = {name: plain_number(value) for name, value in options.items()}
+    try:
+        if json.loads(json.dumps(plain, allow_nan=False)) == plain:
+            return plain, None
+    except (TypeError, ValueError):
+        pass
+    return None, ", ".join(f"{name}={describe(value)}" for name, value in options.items())
+
+
+def plain_number(value: Any) -> Any:
+    """Give the plain number that a numpy scalar is; anything else as it is."""
+    scalar: Any = value
+    return scalar.item() if isinstance(value, np.generic) else value

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-from riskgrad.algorithms.path import Between, measure_at, settled
+from riskgrad.algorithms.path import measure_at, settled
 
 import riskgrad as rg
 from riskgrad.algorithms import SquarePath
-from riskgrad.distortion import DualPower, LowerTail
+from riskgrad.distortion import DualPower
 from riskgrad.errors import InputError
 
 LEVELS = np.linspace(0.0, 1.0, 101)
@@ -57,20 +57,6 @@ def test_where_a_path_starts(risk):
 def test_a_bad_path_gets_one_line(path):
     with pytest.raises(InputError, match="risk_path must be a part of the run"):
         settled(path, rg.risk.CVaR(0.1))
-
-
-@pytest.mark.parametrize("attitude", ["averse", "seeking"])
-def test_a_point_on_it_is_a_distortion_with_its_derivatives_bounds_and_dual(attitude):
-    g = Between(DualPower(2.0, attitude=attitude), DualPower(7.0, attitude=attitude), 0.4)
-    assert (g(0.0), g(1.0)) == (0.0, pytest.approx(1.0, abs=1e-15))
-    middle = LEVELS[1:-1]
-    np.testing.assert_allclose((g(middle + 1e-6) - g(middle - 1e-6)) / 2e-6, g.derivative(middle), atol=1e-7)
-    slopes = (g.derivative(middle + 1e-6) - g.derivative(middle - 1e-6)) / 2e-6
-    np.testing.assert_allclose(slopes, g.second_derivative(middle), atol=1e-6)
-    np.testing.assert_allclose(g.dual()(LEVELS), 1.0 - g(1.0 - LEVELS), atol=1e-14)
-    assert np.max(g.derivative(LEVELS)) == pytest.approx(g.slope_bound, abs=1e-12)
-    assert np.max(np.abs(g.second_derivative(LEVELS))) == pytest.approx(g.curvature_bound, abs=1e-12)
-    assert Between(DualPower(2.0), LowerTail(0.1), 0.0).curvature_bound == 2.0
 
 
 def test_a_run_says_where_its_path_started():

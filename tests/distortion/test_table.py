@@ -133,3 +133,18 @@ def test_mixture_is_the_mean_and_the_measure_mixed():
     assert D.Mixture(g, 0.0).attitude == "neutral"
     assert D.Mixture(g, 0.5).dual()(0.3) == pytest.approx(1 - D.Mixture(g, 0.5)(0.7), abs=1e-15)
     assert D.Mixture(D.LowerTail(0.1), 0.0).curvature_bound == 0.0
+
+
+@pytest.mark.parametrize("attitude", ["averse", "seeking"])
+def test_a_mixture_of_two_is_a_distortion_with_its_derivatives_bounds_and_dual(attitude):
+    g = D.Mixture(D.DualPower(7.0, attitude), 0.4, D.DualPower(2.0, attitude))
+    assert (g(0.0), g(1.0)) == (0.0, pytest.approx(1.0, abs=1e-15))
+    levels = np.linspace(0.0, 1.0, 201)
+    middle = levels[1:-1]
+    np.testing.assert_allclose((g(middle + 1e-6) - g(middle - 1e-6)) / 2e-6, g.derivative(middle), atol=1e-7)
+    slopes = (g.derivative(middle + 1e-6) - g.derivative(middle - 1e-6)) / 2e-6
+    np.testing.assert_allclose(slopes, g.second_derivative(middle), atol=1e-6)
+    np.testing.assert_allclose(g.dual()(levels), 1.0 - g(1.0 - levels), atol=1e-14)
+    assert np.max(g.derivative(levels)) == pytest.approx(g.slope_bound, abs=1e-12)
+    assert np.max(np.abs(g.second_derivative(levels))) == pytest.approx(g.curvature_bound, abs=1e-12)
+    assert D.Mixture(D.LowerTail(0.1), 0.0, D.DualPower(2.0)).curvature_bound == 2.0

@@ -56,19 +56,17 @@ def test_a_run_brings_its_horizon_and_discount_to_an_id():
     assert longer["mean"].value > 0.0
 
 
-class Unbounded:
+class Unbounded(TabularSource):
     """A source that does not know its range."""
 
     return_range = None
-    returns = TabularSource(MODEL).returns
-    record = TabularSource(MODEL).record
 
 
 def test_without_a_range_there_is_no_certified_interval_unless_one_is_given():
-    row = rg.evaluate((POLICY, THETA), Unbounded(), "mean", episodes=100)[0]
+    row = rg.evaluate((POLICY, THETA), Unbounded(MODEL), "mean", episodes=100)[0]
     assert row.certified is None
     assert "return_range" in row.reason
-    given = rg.evaluate((POLICY, THETA), Unbounded(), "mean", episodes=100, return_range=(-500.0, 0.0))[0]
+    given = rg.evaluate((POLICY, THETA), Unbounded(MODEL), "mean", episodes=100, return_range=(-500.0, 0.0))[0]
     assert given.certified[0] < given.value < given.certified[1]
 
 

@@ -78,10 +78,10 @@ def test_bad_input_is_refused(runs, tmp_path):
         compare(runs, episodes=50, confidence=1.0)
     with pytest.raises(InputError, match="run and risk must be in the comparison"):
         compare(runs, episodes=50).of("averse", "cvar:0.3")
-    other = dataclasses.replace(runs["averse"], settings={**runs["averse"].settings, "env": "ruin"})
+    other = dataclasses.replace(runs["averse"], settings=dataclasses.replace(runs["averse"].settings, env="ruin"))
     with pytest.raises(InputError, match=r"runs must be of one environment.*--env"):
         compare({"a": runs["neutral"], "b": other})
-    nameless = dataclasses.replace(runs["averse"], settings={**runs["averse"].settings, "env": None})
+    nameless = dataclasses.replace(runs["averse"], settings=dataclasses.replace(runs["averse"].settings, env=None))
     with pytest.raises(InputError, match="env must be given, since the run b"):
         play_runs({"b": nameless})
     assert len(play_runs({"b": nameless}, "two-roads", episodes=10)[0].values) == 10

@@ -55,7 +55,7 @@ def test_it_is_drawn_saved_and_written_as_json(family, tmp_path):
     assert "cvar:0.1 (right is safer)" in text
     assert "cvar:0.5" in text
     found.save_runs(tmp_path / "family")
-    assert rg.load(tmp_path / "family" / "cvar-0.1").settings["risk"] == "cvar:0.1"
+    assert rg.load(tmp_path / "family" / "cvar-0.1").settings.risk == "cvar:0.1"
     assert json.loads(json.dumps(found.as_dict()))["points"][0]["risk"] == "mean"
 
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import riskgrad as rg
-from riskgrad.algorithms import SquarePath
 from riskgrad.cli import main
 from riskgrad.pages.page import report
 from riskgrad.pages.prose import certainty, percent, write, write_interval
-from riskgrad.pages.repeat import recipe
+from riskgrad.pages.repeat import say_how_to_repeat
 from riskgrad.pages.run_figures import smooth_history
 from riskgrad.pages.style import VARIABLES
+from riskgrad.paths import SquarePath
 from riskgrad.risk import RiskMeasure
 
 HOSTILE = '<script>alert("x")</script> & $\\frac{1}{2}$'  # the name of a run in conftest
@@ -81,7 +81,7 @@ def test_identifiers_are_unique_and_references_lead_somewhere(tree):
     for _, attributes in tree.tags:
         if attributes.get("href", "").startswith("#"):
             assert attributes["href"][1:] in names
-        for word in attributes.get("aria-labelledby", "").split():
+        for word in attributes.get("aria-labeledby", "").split():
             assert word in names
         for found in re.findall(r"url\(#([^)]+)\)", " ".join(filter(None, attributes.values()))):
             assert found in names
@@ -172,7 +172,7 @@ def test_a_constant_return_and_a_run_without_history(tmp_path):
 
 def test_a_default_run_is_repeated_by_a_command(runs, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    found = recipe(runs["averse"], "again")
+    found = say_how_to_repeat(runs["averse"], "again")
     assert (found.language, found.missing) == ("sh", ())
     program, *words = shlex.split(found.text)
     assert program == "riskgrad"
@@ -184,10 +184,10 @@ def test_a_default_run_is_repeated_by_a_command(runs, tmp_path, monkeypatch, cap
 
 
 def test_the_command_names_what_differs_from_the_defaults(four):
-    found = recipe(four["variance"], "again")
+    found = say_how_to_repeat(four["variance"], "again")
     assert found.text == (
-        "riskgrad train two-roads --risk mean-variance:0.1 --algorithm score --iterations 300 --seed 2 --entropy 0.0 "
-        "--risk-path none --out again"
+        "riskgrad train two-roads --risk mean-variance:0.1 --algorithm score --iterations 300 --seed 2 "
+        "--risk-path none --entropy 0.0 --out again"
     )
 
 
@@ -195,7 +195,7 @@ def test_the_command_names_what_differs_from_the_defaults(four):
 def test_another_path_is_repeated_by_the_command(path, text, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     run = rg.train("two-roads", "cvar:0.1", iterations=2, seed=4, risk_path=path)
-    words = shlex.split(recipe(run, "x").text)
+    words = shlex.split(say_how_to_repeat(run, "x").text)
     assert words[words.index("--risk-path") + 1] == text
     with pytest.raises(SystemExit):
         main(words[1:])
@@ -206,7 +206,7 @@ def test_another_path_is_repeated_by_the_command(path, text, tmp_path, monkeypat
 def test_a_start_of_ones_own_is_said_beside_code_that_runs(runs):
     theta = runs["averse"].theta
     run = rg.train("two-roads", "cvar:0.1", iterations=2, theta=theta, risk_path=SquarePath(0.4))
-    found = recipe(run, "x")
+    found = say_how_to_repeat(run, "x")
     assert found.language == "python"
     assert found.missing == ("theta: parameters of your own to start from",)
     code = found.text.replace("\n)", "\n    theta=theta,\n)").replace("rg.train(", "again = rg.train(")
@@ -232,7 +232,7 @@ class Worst(RiskMeasure):
 
 
 def test_a_measure_of_ones_own_is_reported_where_it_is_given(tmp_path, capsys):
-    run = rg.train("two-roads", Worst(), algorithm="onp-sf", iterations=3, episodes=20, folder=tmp_path / "own")
+    run = rg.train("two-roads", Worst(), algorithm=rg.OnPSF(episodes=20), iterations=3, folder=tmp_path / "own")
     report({"own": run}, tmp_path / "own.html", episodes=200)
     assert "the worst return" in (tmp_path / "own.html").read_text()
     given = rg.load(tmp_path / "own", risk=Worst())

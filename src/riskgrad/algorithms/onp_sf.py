@@ -10,16 +10,24 @@ above one over the mass of the tail that matters.
 
 import math
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
 from riskgrad.checks import check_count
-from riskgrad.gradient import around, check_smoothing, smoothed_difference, sphere
-from riskgrad.gradient.noise import batch_error, estimate_errors
+from riskgrad.gradient import around, batch_error, check_smoothing, smoothed_difference, sphere
 from riskgrad.random import Purpose
+from riskgrad.risk.base import error_of_mean
 from riskgrad.settings import Rule, option
-from riskgrad.training.algorithm import Algorithm, Circumstances, Info, State
+from riskgrad.training.algorithm import (
+    PAPER_DIRECTIONS,
+    PAPER_EPISODES,
+    PAPER_SMOOTHING,
+    Algorithm,
+    Circumstances,
+    Info,
+    State,
+)
 from riskgrad.training.plan import afford_episodes
 from riskgrad.training.problem import Problem
 
@@ -50,26 +58,27 @@ class OnPSF(Algorithm):
     needs_density = False
     takes_log = False
     least_episodes = 1
+    preference = 1
 
     directions: int = option(
         Rule("16, or 4 for a policy without a density; at most d", _directions),
         int,
         "n, the directions of one iteration.",
-        paper=Rule("N^1/2", lambda case, _: case.plan.directions),
+        paper=PAPER_DIRECTIONS,
         check=check_count,
     )
     smoothing: float = option(
         0.3,
         float,
         "mu in (0, 1], how far perturbed policies are from theta.",
-        paper=Rule("N^-1/4", lambda case, _: case.plan.smoothing),
+        paper=PAPER_SMOOTHING,
         check=check_smoothing,
     )
     episodes: int = option(
         Rule("100, or M_g' for a policy without a density; fewer on a small budget", _episodes),
         int,
         "m, the episodes of each estimate or batch.",
-        paper=Rule("N", lambda case, _: case.plan.episodes),
+        paper=PAPER_EPISODES,
         check=check_count,
     )
     common_random_numbers: bool = option(True, bool, "Let + and - see the same random numbers.")
@@ -85,10 +94,11 @@ class OnPSF(Algorithm):
         gradient = smoothed_difference(rho.estimate(returns), v, mu)
         bonus, more = problem.play_bonus(state, m)
         error = gradient.standard_error
-        line = {
+        line: dict[str, Any] = {
             "risk": float(np.mean(problem.risk.estimate(returns))),
             "mean": float(np.mean(returns)),
-            **estimate_errors(problem.risk, returns),
+            "risk_error": problem.risk.standard_error(returns),
+            "mean_error": error_of_mean(returns, None),
             "path": problem.path_weight(state),
             "gradient_norm": gradient.norm,
             "gradient_error": batch_error(rho, returns, None, v, mu) if np.isnan(error) else error,

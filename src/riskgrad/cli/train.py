@@ -118,7 +118,7 @@ def train_command(context: typer.Context, env: str, risk: str, **flags: Any) -> 
     options = {name: value for name, value in flags.items() if name in facts_of(TrainOptions) and value is not None}
     own = {name: value for name, value in flags.items() if name in _own_facts() and value is not None}
     options["algorithm"] = _with_options(str(options["algorithm"]), own)
-    pairs = [*context.meta.get(ENV_OPTION, []), *(flags.get("env_option") or [])]
+    pairs: list[str] = [*context.meta.get(ENV_OPTION, []), *(flags.get("env_option") or [])]
     options["env_options"] = parse_env_options(pairs)
     if out is not None:
         options["resume" if resume else "folder"] = out

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from riskgrad.errors import InputError, checks_keywords
-from riskgrad.evaluation import Risks, Table
+from riskgrad.evaluation import Risks
 from riskgrad.evaluation.bootstrap import CHUNK, RESAMPLES
 from riskgrad.pages.played import EPISODES, PlayedRun, Runs, measures_of, name_runs, play_runs
 from riskgrad.pages.prose import percent, run_letter, write
@@ -180,9 +180,9 @@ class Story:
     details: Sequence[str]
 
 
-def tell_story(played: Sequence[PlayedRun], tables: Sequence[Table], comparison: Comparison | None) -> Story:
+def tell_story(played: Sequence[PlayedRun], comparison: Comparison | None) -> Story:
     """Tell what the runs do, and what each bought against the one they are compared with."""
-    each = [_tell_alone(one, index, table) for index, (one, table) in enumerate(zip(played, tables, strict=True))]
+    each = [_tell_alone(one, index) for index, one in enumerate(played)]
     if comparison is None:
         return Story(each, ())
     names = {one.name: f"{run_letter(index)} ({one.name})" for index, one in enumerate(played)}
@@ -191,13 +191,13 @@ def tell_story(played: Sequence[PlayedRun], tables: Sequence[Table], comparison:
     return Story([_tell_against(one, comparison, names[one.name], names[first]) for one in others], each)
 
 
-def _tell_alone(one: PlayedRun, index: int, table: Table) -> str:
+def _tell_alone(one: PlayedRun, index: int) -> str:
     alpha = one.tail
     tail = float(CVaR(alpha).estimate(one.values))
     state = "" if one.run.finished else " It was stopped before its end."
-    mean, size = write(table["mean"].value), write(len(one.values))
+    mean, size = write(float(np.mean(one.values))), write(len(one.values))
     return (
-        f"{run_letter(index)} ({one.name}) was trained on {one.risk.meaning}. On {size} fresh episodes it returns "
+        f"{run_letter(index)} ({one.name}) was trained on {one.about}. On {size} fresh episodes it returns "
         f"{mean} on average and {write(tail)} over the worst {percent(alpha)}.{state}"
     )
 
@@ -205,7 +205,7 @@ def _tell_alone(one: PlayedRun, index: int, table: Table) -> str:
 def _tell_against(one: PlayedRun, comparison: Comparison, name: str, first: str) -> str:
     mean = comparison.of(one.name, "mean")
     risk = comparison.of(one.name, "cvar:0.1" if one.risk.attitude == "neutral" else str(one.risk))
-    what = "the mean of the worst 10%" if one.risk.attitude == "neutral" else one.risk.meaning
+    what = "the mean of the worst 10%" if one.risk.attitude == "neutral" else one.about
     gives, gets = _side(mean), _side(risk)
     if gives == gets == "same":
         return f"Between {name} and {first} these episodes show no difference, in the mean or in the risk."

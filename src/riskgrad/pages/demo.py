@@ -79,7 +79,7 @@ def train_both(seed: int, watch: Watch = watch_nothing, **options: Any) -> dict[
     runs: dict[str, Run] = {}
     for name, risk in RISKS.items():
         with watch(name) as callback:
-            runs[name] = train(ENV, risk=risk, seed=seed, callback=callback, **options)
+            runs[name] = train(ENV, risk, seed=seed, callback=callback, **options)
         if not runs[name].finished:
             raise KeyboardInterrupt  # a training stops politely when asked to; the demonstration stops with it
     return runs
@@ -125,7 +125,7 @@ def draw_both(outcomes: Mapping[str, Outcome], path: Path) -> Path:
     page.set_layout_engine("constrained", w_pad=0.14, h_pad=0.14, wspace=0.02)
     for index, (axis, outcome) in enumerate(zip(axes, outcomes.values(), strict=True)):
         draw_walks(axis, outcome.walks, index)
-        axis.set_title(f"trained on {outcome.played.risk.meaning}", fontsize=11, fontweight="bold", loc="left", pad=8)
+        axis.set_title(f"trained on {outcome.played.about}", fontsize=11, fontweight="bold", loc="left", pad=8)
         facts = [f"mean {_tenths(outcome.mean)}", f"worst 5%: {_tenths(outcome.worst)}"]
         words = " \N{MIDDLE DOT} ".join([*facts, f"{percent(outcome.guarded)} pass the guard"])
         axis.set_xlabel(words, fontsize=11.5, loc="left", labelpad=7)

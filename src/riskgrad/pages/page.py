@@ -28,7 +28,7 @@ from riskgrad.pages.run_figures import Drawing, Mark, common_span, distribution,
 from riskgrad.pages.style import RUNS, inline_svg
 from riskgrad.risk import CVaR, RiskMeasure, parse
 from riskgrad.run import Run
-from riskgrad.run.versions import versions
+from riskgrad.run.result import current_versions
 from riskgrad.sources.resolve import Environment
 
 TABLE_RISKS = ("cvar:0.1",)
@@ -123,21 +123,21 @@ def render_page(played: Sequence[PlayedRun], *, title: str = "", confidence: flo
         for index, (one, table) in enumerate(zip(played, tables, strict=True))
     ]
     settings = played[0].run.settings
-    env = settings.env or settings.env_text or "an environment"
-    return _template().render(
+    env = settings.env or settings.source or "an environment"
+    return _load_template().render(
         title=title or env,
         env=env,
         chapters=chapters,
-        summary=tell_story(played, tables, comparison),
-        maps=_maps(played, seed),
-        shared=_shared(played, tables),
+        summary=tell_story(played, comparison),
+        maps=_draw_maps(played, seed),
+        shared=_draw_shared(played, tables),
         comparison=comparison,
         letters={one.name: run_letter(index) for index, one in enumerate(played)},
         places={one.name: index for index, one in enumerate(played)},
         episodes=len(played[0].values),
         confidence=confidence,
         seed=seed,
-        versions=_named(versions()),
+        versions=_versions_text(current_versions()),
         colors=len(RUNS),
         resamples=RESAMPLES,
         notes=_footnotes(tables),
@@ -155,41 +155,41 @@ def _chapter(
     ]
     tail = float(CVaR(alpha).estimate(one.values))
     tiles = [
-        ("mean return", write(table["mean"].value)),
+        ("mean return", write(float(one.values.mean()))),
         (f"mean of the worst {percent(alpha)}", write(tail)),
         ("worst episode", write(float(one.values.min()))),
         ("episodes to train", write(one.run.episodes_used)),
     ]
     listed = {**one.run.settings.as_dict(), **one.run.settings.own}
     hidden = ("own", "given", "policy_facts")
-    settings = [(n, _setting(value)) for n, value in listed.items() if value is not None and n not in hidden]
+    settings = [(n, _setting_text(value)) for n, value in listed.items() if value is not None and n not in hidden]
     return Chapter(
         run_letter(index),
         index % len(RUNS),
         one,
-        one.risk.meaning,
+        one.about,
         tiles,
         [_picture(figure) for figure in drawn if figure is not None],
         [
             (row, None if one.law is None else measure.value(one.law))
-            for row, measure in zip(table, measures, strict=True)
+            for row, measure in zip(table.rows, measures, strict=True)
         ],
         settings,
         say_how_to_repeat(one.run, one.name),
-        _named(one.run.versions),
+        _versions_text(one.run.versions),
         drawn[-1] is not None,
-        _guards(one.run),
+        _guard_events(one.run),
     )
 
 
-def _maps(played: Sequence[PlayedRun], seed: int) -> list[Picture]:
-    """Where each run goes, for environments that say what stands where and for grid worlds."""
+def _draw_maps(played: Sequence[PlayedRun], seed: int) -> list[Picture]:
+    """Draw where each run goes, for environments that say what stands where and for grid worlds."""
     drawn = [floor_map(one, index, seed) or policy_map(one, index, seed) for index, one in enumerate(played)]
     return [_picture(figure) for figure in drawn if figure is not None]
 
 
-def _shared(played: Sequence[PlayedRun], tables: Sequence[Table]) -> list[Picture]:
-    """The figures of all runs together; some make sense for several runs alone."""
+def _draw_shared(played: Sequence[PlayedRun], tables: Sequence[Table]) -> list[Picture]:
+    """Draw the figures of all runs together; some make sense for several runs alone."""
     drawn: list[Drawing | None] = []
     if len(played) > 1:
         drawn += [shared.tails(played), shared.trade(played, tables, trade_measure(played)), shared.laws(played)]
@@ -200,7 +200,7 @@ def _shared(played: Sequence[PlayedRun], tables: Sequence[Table]) -> list[Pictur
 
 
 def trade_measure(played: Sequence[PlayedRun]) -> RiskMeasure:
-    """The measure to lay against the mean: that of the first run that is not neutral."""
+    """Give the measure to lay against the mean: that of the first run that is not neutral."""
     return next((one.risk for one in played if one.risk.attitude != "neutral"), parse(TABLE_RISKS[0]))
 
 
@@ -210,34 +210,34 @@ def _picture(drawn: Drawing) -> Picture:
     return Picture(drawn.key, drawn.title, svg, drawn.alternative, drawn.caption, drawn.legend)
 
 
-def _named(versions: Mapping[str, str]) -> str:
+def _versions_text(versions: Mapping[str, str]) -> str:
     machine = f" on {versions['platform']}" if "platform" in versions else ""
     return ", ".join(f"{name} {number}" for name, number in versions.items() if name != "platform") + machine
 
 
-def _setting(value: object) -> str:
+def _setting_text(value: object) -> str:
     return str(value.get("text", value)) if isinstance(value, dict) else str(value)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
 
 
-def _guards(run: Run) -> list[str]:
+def _guard_events(run: Run) -> list[str]:
     events: list[tuple[int, list[str]]] = [(line["iteration"], line.get("events") or []) for line in run.history]
     return [f"iteration {iteration}: {event}" for iteration, happened in events for event in happened]
 
 
 def _footnotes(tables: Sequence[Table]) -> list[str]:
-    """Why intervals are missing or weak; each reason once."""
-    reasons = [f"No certified interval: {row.reason}." for table in tables for row in table if row.reason]
+    """Say why intervals are missing or weak; each reason once."""
+    reasons = [f"No certified interval: {row.reason}." for table in tables for row in table.rows if row.reason]
     flags = [
         f"{run_letter(index)}, {row.risk}: not to be relied on, {row.flag}."
         for index, table in enumerate(tables)
-        for row in table
+        for row in table.rows
         if row.flag
     ]
     return list(dict.fromkeys([*reasons, *flags]))
 
 
 @lru_cache(maxsize=1)
-def _template() -> Any:
+def _load_template() -> Any:
     templates = Templates(
         loader=PackageLoader("riskgrad.pages"),
         autoescape=True,

@@ -15,7 +15,6 @@ from riskgrad.checks import check_count
 from riskgrad.errors import InputError, TooLargeError
 from riskgrad.evaluation import play_options
 from riskgrad.exact import return_law
-from riskgrad.pages.prose import tail_mass
 from riskgrad.random import Purpose, Stream
 from riskgrad.risk import Mean, RiskMeasure, parse
 from riskgrad.run import Run, load
@@ -42,7 +41,9 @@ class PlayedRun:
         source: where the episodes come from.
         values: returns of the fresh episodes [m].
         law: the exact law of the return, for finite models that are not too large.
-        tail: the mass of the bad tail that is told of it, see `tail_mass`; that of the others for a neutral run.
+        tail: the mass of the bad tail that the page tells of: that of the measure, or a tenth where it looks at none;
+            a neutral run is told by the tail of the others.
+        about: what it was trained on, in words.
     """
 
     name: str
@@ -52,6 +53,7 @@ class PlayedRun:
     values: FloatArray
     law: DiscreteLaw | None
     tail: float = 0.1
+    about: str = ""
 
 
 def name_runs(runs: Runs) -> dict[str, Run]:
@@ -101,8 +103,9 @@ def play_runs(
     stream = Stream(seed, Purpose.EVALUATION)
     count = check_count("episodes", episodes, 2)
     risks = {name: run.risk for name, run in runs.items()}
-    tails = {name: tail_mass(risk) for name, risk in risks.items()}
-    told = next((tails[name] for name, risk in risks.items() if risk.attitude != "neutral"), None)
+    tails = {name: 0.1 if risk.bad_tail is None else risk.bad_tail for name, risk in risks.items()}
+    abouts = {name: risk.meaning for name, risk in risks.items()}
+    averse = next((tails[name] for name, risk in risks.items() if risk.attitude != "neutral"), None)
     return [
         PlayedRun(
             name,
@@ -111,7 +114,8 @@ def play_runs(
             source,
             source.returns(run.policy, run.theta[np.newaxis], count, stream).values[0],
             _law(run, source),
-            told if told is not None and risks[name].attitude == "neutral" else tails[name],
+            averse if averse is not None and risks[name].attitude == "neutral" else tails[name],
+            abouts[name],
         )
         for name, run in runs.items()
     ]

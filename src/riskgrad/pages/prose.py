@@ -2,8 +2,6 @@
 
 import math
 
-from riskgrad.risk import RiskMeasure
-
 MINUS = "\N{MINUS SIGN}"
 
 
@@ -44,11 +42,6 @@ def certainty(share: float, resamples: int) -> str:
     if share <= 1.0 / resamples:
         return f"under {percent(1.0 / resamples)}"
     return f"over {percent(1.0 - 1.0 / resamples)}" if share >= 1.0 - 1.0 / resamples else percent(share)
-
-
-def tail_mass(risk: RiskMeasure) -> float:
-    """Give the mass of the bad tail that a measure looks at; a tenth where it looks at no tail in particular."""
-    return 0.1 if risk.bad_tail is None else risk.bad_tail
 
 
 def run_letter(index: int) -> str:

@@ -131,14 +131,14 @@ def quantile_weights(played: Sequence[PlayedRun]) -> Drawing | None:
         if g is None or str(one.risk) in seen:
             continue
         seen[str(one.risk)] = index
-        drawn = g.derivative(1.0 - levels)
+        drawn = g.slope_at(1.0 - levels)
         axis.plot(levels, drawn, color=run_color(index), linewidth=2.0, linestyle=DASHES[index % len(DASHES)])
     if not seen or all(played[index].risk.attitude == "neutral" for index in seen.values()):
         return None
     axis.set(xlabel="episodes, from the worst to the best", ylabel="weight (mean: 1)", xlim=(0.0, 1.0))
     axis.set_ylim(bottom=0.0)
     axis.xaxis.set_major_formatter(ticks(percent))
-    words = [f"{text} is {played[index].risk.meaning}" for text, index in seen.items()]
+    words = [f"{text} is {played[index].about}" for text, index in seen.items()]
     return Drawing(
         "quantile-weights",
         "What each measure looks at",

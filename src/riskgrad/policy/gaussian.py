@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.checks import check_coefficients, check_theta, check_thetas
 from riskgrad.errors import InputError
-from riskgrad.kernels import network as kernels
+from riskgrad.kernels import network_passes
 from riskgrad.kernels.elementary import exp_of, log_of
 from riskgrad.policy.base import Policy, drop_axes
 from riskgrad.policy.bounds import Bounds, with_infinities
@@ -136,7 +136,9 @@ class Gaussian(Policy):
         if uniforms is None:
             return net.apply(thetas, rows, inputs)
         actions, normals = np.empty((len(rows), net.outputs)), standard_normal(uniforms)
-        kernels.draw_normal(thetas, rows, inputs, net.sizes, net.relu, self.initial_std, normals, actions)
+        network_passes.draw_normal_actions(
+            thetas, rows, inputs, net.sizes, net.relu, self.initial_std, normals, actions
+        )
         return actions
 
     def execute(self, actions: NDArray[Any]) -> NDArray[Any]:

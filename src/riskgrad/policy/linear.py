@@ -66,48 +66,50 @@ class LinearSoftmax(Policy):
 
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
         """Give pi_theta(a | o) [B, A]; see `Policy.probabilities`."""
-        from riskgrad.kernels import linear_softmax as kernels  # noqa: PLC0415 - numba only when a policy is asked
+        from riskgrad.kernels import linear_softmax  # noqa: PLC0415 - numba only when a policy is asked
 
         thetas, flat = check_thetas(theta, self.dim)
         batch, single = self._checked(observations)
-        return drop_axes(kernels.all_probabilities(thetas, batch, self.n_actions), flat, single)
+        return drop_axes(linear_softmax.all_probabilities(thetas, batch, self.n_actions), flat, single)
 
     def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
         """Give log pi_theta(a_b | o_b) [B]; see `Policy.log_prob`."""
-        from riskgrad.kernels import linear_softmax as kernels  # noqa: PLC0415
+        from riskgrad.kernels import linear_softmax  # noqa: PLC0415
 
         thetas, flat = check_thetas(theta, self.dim)
         batch, single = self._checked(observations)
         taken = check_actions(actions, len(batch), self.n_actions)
-        return drop_axes(kernels.all_log_probabilities(thetas, batch, taken, self.n_actions), flat, single)
+        return drop_axes(linear_softmax.all_log_probabilities(thetas, batch, taken, self.n_actions), flat, single)
 
     def score_sum(
         self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
     ) -> FloatArray:
         """Give sum_b c_b grad log pi_theta(a_b | o_b) [d]."""
-        from riskgrad.kernels import linear_softmax as kernels  # noqa: PLC0415
+        from riskgrad.kernels import linear_softmax  # noqa: PLC0415
 
         vector = check_theta(theta, self.dim)
         batch, _ = self._checked(observations)
         taken = check_actions(actions, len(batch), self.n_actions)
-        return kernels.score_total(vector, batch, taken, check_coefficients(coefficients, len(batch)), self.n_actions)
+        return linear_softmax.score_total(
+            vector, batch, taken, check_coefficients(coefficients, len(batch)), self.n_actions
+        )
 
     def entropy_sum(self, theta: ArrayLike, observations: ArrayLike, coefficients: ArrayLike) -> FloatArray:
         """Give sum_b c_b grad H(pi_theta(. | o_b)) [d]."""
-        from riskgrad.kernels import linear_softmax as kernels  # noqa: PLC0415
+        from riskgrad.kernels import linear_softmax  # noqa: PLC0415
 
         vector = check_theta(theta, self.dim)
         batch, _ = self._checked(observations)
-        return kernels.entropy_total(vector, batch, check_coefficients(coefficients, len(batch)), self.n_actions)
+        return linear_softmax.entropy_total(vector, batch, check_coefficients(coefficients, len(batch)), self.n_actions)
 
     def act(
         self, thetas: FloatArray, rows: IntArray, observations: NDArray[Any], uniforms: FloatArray | None
     ) -> IntArray:
         """Choose an action for each observation; see `Policy.act`."""
-        from riskgrad.kernels import linear_softmax as kernels  # noqa: PLC0415
+        from riskgrad.kernels import linear_softmax  # noqa: PLC0415
 
         return choose_actions(
-            kernels.own_probabilities(thetas, rows, observations, self.n_actions),
+            linear_softmax.own_probabilities(thetas, rows, observations, self.n_actions),
             None if uniforms is None else uniforms[:, 0],
         )
 

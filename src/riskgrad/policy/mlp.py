@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.checks import check_coefficients, check_theta, check_thetas
 from riskgrad.errors import InputError
-from riskgrad.kernels import network as kernels
+from riskgrad.kernels import network_passes
 from riskgrad.kernels.elementary import exp_of
 from riskgrad.policy.base import Layers, Policy, drop_axes
 from riskgrad.policy.gaussian import Gaussian
@@ -123,7 +123,7 @@ class MLP(Policy):
         inputs = self.network.inputs_as_given(observations)
         numbers = self._none if uniforms is None else uniforms
         sizes, relu = self.network.sizes, self.network.relu
-        kernels.choose(thetas, rows, inputs, sizes, relu, self._begins, numbers, uniforms is None, picked)
+        network_passes.draw_choices(thetas, rows, inputs, sizes, relu, self._begins, numbers, uniforms is None, picked)
         return picked[:, 0] if isinstance(self.n_actions, int) else picked
 
     def initial_theta(self, generator: np.random.Generator) -> FloatArray:

@@ -27,6 +27,8 @@ from riskgrad.types import DiscreteLaw, FloatArray, IntArray
 
 Axiom = Literal["direction", "translation", "homogeneity", "monotonicity", "comonotone-additivity"]
 
+ERROR_GROUPS = 8
+SMALLEST_GROUP = 4
 EVERY_AXIOM: frozenset[Axiom] = frozenset(get_args(Axiom))
 
 
@@ -45,7 +47,6 @@ class RiskMeasure(ABC):
         function: the distortion g, for a measure that is the distortion of the law; None for others.
         bad_tail: the mass of the bad tail, for a measure that looks at that alone; None for others.
         variance_price: lambda, for a measure that is J - lambda V; None for others.
-        estimator: which of its estimators is used, for a measure with several; None for others.
     """
 
     name: ClassVar[str] = ""
@@ -56,7 +57,6 @@ class RiskMeasure(ABC):
     function: DistortionFunction | None = None
     bad_tail: float | None = None
     variance_price: float | None = None
-    estimator: str | None = None
 
     @abstractmethod
     def estimate(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
@@ -86,6 +86,31 @@ class RiskMeasure(ABC):
             str(self),
             "use onp-sf or offp-sf, which need only estimates",
         )
+
+    def standard_error(self, values: FloatArray, weights: FloatArray | None = None) -> float:
+        """Estimate the standard error of the estimate from a batch.
+
+        It is told by the influence I, the share that each episode has in the estimate: with p_i = psi_i / sum psi its
+        variance is about sum p_i^2 (I_i - sum p_j I_j)^2. Without an influence it is told from 8 groups of episodes.
+
+        Args:
+            values: returns [m]; or [2n, m] of n pairs whose estimates are averaged, rows i and n + i from the same
+                random numbers.
+            weights: psi [m]; None where the policy itself acted, and for pairs.
+
+        Returns:
+            the error; NaN where the episodes are too few to tell.
+        """
+        if self.has_influence:
+            return error_of_mean(self.influence(values, weights), weights)
+        m = values.shape[-1]
+        groups = min(ERROR_GROUPS, m // SMALLEST_GROUP)
+        if groups < 2:
+            return float("nan")
+        cuts = [slice(m * g // groups, m * (g + 1) // groups) for g in range(groups)]
+        parts = [self.estimate(values[..., cut], None if weights is None else weights[..., cut]) for cut in cuts]
+        found = np.array([float(np.mean(part)) for part in parts])
+        return float(np.std(found, ddof=1) / np.sqrt(groups))
 
     def smoothness(self, problem: Constants, *, off_policy: bool = False, literal: bool = False) -> Smoothness:
         """Give the constants of `as:mse`, `as:lip` and `as:smooth`, from which `riskgrad.theory` makes a guarantee.
@@ -120,12 +145,23 @@ class RiskMeasure(ABC):
         return float(size)
 
     @property
+    def estimator_name(self) -> str | None:
+        """Which of its estimators a measure with several uses; None for others."""
+        return None
+
+    @property
     def meaning(self) -> str:
         """What the measure is in plain words, to follow "trained on"."""
         return str(self)
 
-    def along(self, weight: float) -> "RiskMeasure":
-        """Give the measure (1 - weight) mean + weight times this one, a point on the path from neutral to here."""
+    def along(self, weight: float, start: DistortionFunction | None = None) -> "RiskMeasure":
+        """Give (1 - weight) times a milder measure plus weight times this one: a point on the path to here.
+
+        Args:
+            weight: in [0, 1].
+            start: the distortion from which a distortion measure comes; None for the mean, as for all other measures.
+        """
+        del start
         return Blend(self, weight)
 
 
@@ -193,3 +229,17 @@ class Blend(RiskMeasure):
 
 
 MEASURES = PartList("risk", RiskMeasure, "riskgrad.risk")
+
+
+def error_of_mean(shares: FloatArray, weights: FloatArray | None) -> float:
+    """Give the standard error of a mean of influences [m], or of that of their rows [2n, m]; NaN below two episodes."""
+    if shares.shape[-1] < 2:
+        return float("nan")
+    if weights is not None:
+        p = weights / np.sum(weights)
+        return float(np.sqrt(np.sum((p * (shares - np.sum(p * shares))) ** 2)))
+    # + and - of a pair share their random numbers: what counts is their mean, episode by episode
+    half = len(shares) // 2
+    paired = (shares[:half] + shares[half:]) / 2.0 if shares.ndim == 2 else shares[np.newaxis]
+    variances = np.var(paired, axis=-1, ddof=1) / shares.shape[-1]
+    return float(np.sqrt(np.sum(variances)) / len(paired))

@@ -28,8 +28,7 @@ from typing import Literal, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from riskgrad.checks import check_share
-from riskgrad.distortion import Attitude, DistortionFunction, Mixture
+from riskgrad.distortion import Attitude, DistortionFunction, Identity, Mixture
 from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.risk.base import EVERY_AXIOM, Axiom, RiskMeasure
 from riskgrad.risk.sample import checked_sample, distorted_mean, shaped_sample, upper_masses, weighted_distorted_mean
@@ -60,6 +59,11 @@ class DistortionMeasure(RiskMeasure):
     @abstractmethod
     def function(self) -> DistortionFunction:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The distortion g."""
+
+    @property
+    def estimator_name(self) -> str:
+        """Which of its estimators is used."""
+        return self.estimator
 
     def estimate(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
         """Estimate from order statistics: `eq:hat_rho_G1` without weights, reweighted with them."""
@@ -114,9 +118,9 @@ class DistortionMeasure(RiskMeasure):
         estimator = self.estimator if off_policy else "on-policy"
         return distortion_smoothness(self.function, problem, estimator, literal=literal)
 
-    def along(self, weight: float) -> "Distortion":
-        """The measure of the mixture (1 - w) s + w g(s)."""
-        return Distortion(Mixture(self.function, check_share("weight", weight)), estimator=self.estimator)
+    def along(self, weight: float, start: DistortionFunction | None = None) -> "Distortion":
+        """Give the measure of the mixture (1 - w) p(s) + w g(s), p the identity unless another start is given."""
+        return Distortion(Mixture(self.function, weight, start or Identity()), estimator=self.estimator)
 
 
 @final

@@ -6,6 +6,7 @@ from typing import Literal, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from riskgrad.distortion import DistortionFunction
 from riskgrad.errors import UnknownNameError
 from riskgrad.risk.base import EVERY_AXIOM, Axiom, RiskMeasure
 from riskgrad.risk.sample import checked_sample
@@ -38,6 +39,11 @@ class Mean(RiskMeasure):
         """Every axiom; the unbiased form moves with the mean weight."""
         return EVERY_AXIOM if self.estimator == "self-normalized" else EVERY_AXIOM - {"direction", "translation"}
 
+    @property
+    def estimator_name(self) -> str:
+        """Which of its estimators is used."""
+        return self.estimator
+
     def estimate(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
         """The mean of each row."""
         sample = checked_sample(values, weights)
@@ -65,9 +71,9 @@ class Mean(RiskMeasure):
             return found
         return replace(found, error=weighted_mean_error(problem), bias=0.0)
 
-    def along(self, weight: float) -> "Mean":
-        """The mean again."""
-        del weight
+    def along(self, weight: float, start: DistortionFunction | None = None) -> "Mean":
+        """Give the mean again."""
+        del weight, start
         return self
 
     @property

@@ -40,9 +40,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from riskgrad.checks import check_number, check_share
-from riskgrad.distortion import Attitude
-from riskgrad.distortion.base import check_attitude, write_name
+from riskgrad.distortion import Attitude, DistortionFunction
+from riskgrad.distortion.base import check_attitude
 from riskgrad.errors import InputError, UnknownNameError
+from riskgrad.registry import write_name
 from riskgrad.risk.base import Axiom, RiskMeasure
 from riskgrad.risk.sample import Sample, checked_sample
 from riskgrad.risk.smoothness import (
@@ -104,6 +105,11 @@ class MeanVariance(RiskMeasure):
         """What one unit of variance costs: lambda, negative when seeking."""
         return self.lam if self.attitude == "averse" else -self.lam
 
+    @property
+    def estimator_name(self) -> str:
+        """Which of its estimators is used."""
+        return self.estimator
+
     def estimate(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
         """The estimated mean minus lambda times the estimated variance of each row."""
         sample = checked_sample(values, weights)
@@ -154,8 +160,9 @@ class MeanVariance(RiskMeasure):
         estimator = self.estimator if off_policy else "on-policy"
         return mean_variance_smoothness(self.lam, problem, estimator, literal=literal)
 
-    def along(self, weight: float) -> "MeanVariance":
-        """Mean-variance with weight times lambda."""
+    def along(self, weight: float, start: DistortionFunction | None = None) -> "MeanVariance":
+        """Give mean-variance with weight times lambda."""
+        del start
         return MeanVariance(check_share("weight", weight) * self.lam, self.attitude, estimator=self.estimator)
 
     @property
@@ -167,7 +174,7 @@ class MeanVariance(RiskMeasure):
         return f"the mean return {sign} {self.lam:.4g} times its variance"
 
     def __str__(self) -> str:
-        return write_name(self.name, self.lam, attitude=self.attitude)
+        return write_name(self.name, self.lam, self.attitude if self.attitude == "seeking" else "")
 
 
 def _normalized_variance(sample: Sample) -> FloatArray:

@@ -30,7 +30,7 @@ BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 def flag_values(settings: Settings) -> dict[str, Any]:
     """Give the options that repeat a run, by the names of their flags: those of training, then the algorithm's own."""
-    named = {"env": settings.env, "risk": settings.risk}
+    named: dict[str, Any] = {"env": settings.env, "risk": settings.risk}
     named |= {name: getattr(settings, name) for name, facts in facts_of(Options).items() if facts.flag is not None}
     named |= {name: value for name, value in settings.own.items() if name != "behavior"}
     found = {name.replace("_", "-"): value for name, value in named.items() if value is not None}
@@ -46,7 +46,7 @@ def find_obstacles(settings: Settings) -> list[str]:
     """Say what of a run its options cannot express; empty if they repeat it."""
     found: list[str] = []
     if settings.env is None:
-        found.append(f"env: {settings.env_text or 'not known'}")
+        found.append(f"env: {settings.source or 'not known'}")
     if settings.env_options_text:
         found.append(f"{OPTIONS}: {settings.env_options_text}")
     if not _parses(settings.risk):

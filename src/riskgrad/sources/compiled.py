@@ -21,12 +21,11 @@ from numpy.typing import ArrayLike
 from riskgrad.checks import check_count, check_discount, check_pairs, check_theta, check_theta_rows
 from riskgrad.envs import CompiledEnv, compiled_twin
 from riskgrad.errors import InputError
-from riskgrad.kernels.compile import cores, in_blocks, plain
+from riskgrad.kernels.compile import contiguous, cores, in_blocks
 from riskgrad.kernels.lane_loop import NO_TRACE, Job, Trace
 from riskgrad.policy import ObservationStatistics, Policy
 from riskgrad.random import Stream
-from riskgrad.sources.base import EnvOptions, Source
-from riskgrad.sources.fit import check_fit
+from riskgrad.sources.base import EnvOptions, Source, check_fit
 from riskgrad.types import Choice, Episodes, FloatArray, IntArray, Returns, Vectors
 
 RUNNABLE = "a LinearSoftmax, an MLP or a Deterministic policy with one discrete action, Greedy or normalized"
@@ -45,6 +44,7 @@ class CompiledSource(Source):
     name = "compiled"
     observes = True
     workers = "threads"
+    plays = (CompiledEnv,)
 
     def __init__(
         self, env: CompiledEnv, horizon: int | None = None, discount: float = 1.0, threads: int | None = None
@@ -167,7 +167,7 @@ class CompiledSource(Source):
         thetas = policy.layer_thetas(thetas)
         return Job(
             keys=stream.keys(pairs),
-            thetas=plain(thetas, np.float64),
+            thetas=contiguous(thetas, np.float64),
             widths=np.array(layers.widths, dtype=np.int64),
             bias=layers.bias,
             relu=layers.relu,

@@ -14,7 +14,7 @@ a log every fifth episode is set apart for that.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
@@ -136,11 +136,12 @@ def check_behavior(name: str, behavior: Any) -> "str | tuple[Policy, ArrayLike]"
     if isinstance(behavior, str) and behavior == "current":
         return behavior
     if isinstance(behavior, tuple):
-        pair: tuple[Any, ...] = behavior
+        pair = cast("tuple[Any, ...]", behavior)
         if len(pair) == 2 and isinstance(pair[0], Policy):
             check_theta(pair[1], pair[0].dim)
             return pair
-    raise InputError(name, 'be "current" or a pair (policy, theta)', behavior, "a log is given as the environment")
+    advice = "a log is given as the environment"
+    raise InputError(name, 'be "current" or a pair (policy, theta)', cast("object", behavior), advice)
 
 
 def find_floor(case: Circumstances, own: Algorithm) -> float:
