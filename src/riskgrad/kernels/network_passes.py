@@ -161,7 +161,7 @@ def _pull_down(weights: FloatArray, slope: FloatArray, below: FloatArray) -> Non
             below[i] += weights[i, j] * slope[j]
 
 
-@woven
+@inline_helper
 def _pull_linear(inputs: FloatArray, cotangents: FloatArray, gradient: FloatArray) -> None:
     """Add the same sum for one layer, which needs no way back through others."""
     n_in, n_out = inputs.shape[1], cotangents.shape[1]

@@ -7,11 +7,11 @@ are evaluated by one call, and the same policy object serves every iteration of 
 
 Actions are indices [B], or vectors [B, n] of numbers where there is a continuum of them. `act` turns uniform numbers of
 an episode's own stream into actions by the inverse CDF: nearby policies then turn the same numbers into nearly the same
-actions, which is what common random numbers live on. What an environment is given may differ from the action whose
+actions, which is what makes common random numbers useful. What an environment is given may differ from the action whose
 density is known (it is squashed or clipped): `execute` says how.
 
-What a policy can do, it declares: what it reads and how it acts, whether it has a density, whether compiled loops can
-run it, and how it is rebuilt from a file. Whoever uses a policy asks these and never what kind it is.
+A policy declares what it can do: what it reads and how it acts, whether it has a density, whether compiled loops can
+run it, and how it is made again from a file. The rest of riskgrad asks for these abilities, never for its kind.
 """
 
 from abc import ABC, abstractmethod
@@ -80,7 +80,7 @@ class Policy(ABC):
         """Number of parameters d."""
 
     def by(self, statistics: "ObservationStatistics") -> "Policy":
-        """Give the same policy by other statistics; only for one that normalizes observations."""
+        """Give the same policy with other statistics; only for one that normalizes observations."""
         del statistics
         raise InputError("policy", "be one that normalizes observations", self)
 
@@ -113,23 +113,23 @@ class Policy(ABC):
         return thetas
 
     def preference_table(self, thetas: FloatArray) -> FloatArray | None:
-        """Give preferences [P, S, A] whose softmax it is, where it is a table of them by state; otherwise None."""
+        """Give the preferences [P, S, A] of a policy that is the softmax of a table of them; None for any other."""
         del thetas
         return None
 
     @classmethod
     def fit(cls, gives: ObservationKind, takes: ActionKind) -> "Policy":
-        """Make a policy of this name for what a source gives and takes; refuse where there is none."""
+        """Make a policy of this name for what a source gives and takes; refuse what it is not made for."""
         del gives, takes
         raise InputError("policy", "be given as a value, since this kind is made by no name", cls.__name__)
 
     def recipe(self) -> dict[str, Any] | None:
-        """Give what JSON can hold and `from_recipe` makes it from; None where it holds a function of the user's."""
+        """Give what `from_recipe` makes the policy from, as JSON can hold it; None where it holds a user's function."""
         return None
 
     @classmethod
     def from_recipe(cls, recipe: Mapping[str, Any]) -> Self:
-        """Make the policy that `recipe` told."""
+        """Make the policy of a recipe."""
         options: dict[str, Any] = dict(recipe)
         return cls(**options)
 

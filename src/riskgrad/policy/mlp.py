@@ -147,7 +147,7 @@ class MLP(Policy):
         return np.concatenate([function(outputs[..., part]) for part in self._slices], axis=-1)
 
     def _checked_actions(self, actions: ArrayLike, size: int) -> IntArray:
-        """Return the output that each component of each action stands for [B, components]."""
+        """Give the output that each component of each action stands for [B, components]."""
         given = np.asarray(actions)
         shape = (size,) if isinstance(self.n_actions, int) else (size, len(self._parts))
         if given.dtype.kind not in "iu" or (given.shape != shape and not (size == 1 and given.shape == shape[1:])):
