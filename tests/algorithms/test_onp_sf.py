@@ -50,8 +50,8 @@ def test_the_papers_schedule():
     run = train(iterations=10, schedule="paper")
     plan = rg.theory.schedule(10)
     assert run.episodes_used == plan.onp_sf_episodes
-    assert run.settings["ascent"] == f"constant:{plan.step_size}"
-    assert (run.settings["smoothing"], run.settings["orthogonal"]) == (plan.smoothing, False)
+    assert run.settings.step_size == f"constant:{plan.step_size}"
+    assert (run.settings.own["smoothing"], run.settings.own["orthogonal"]) == (plan.smoothing, False)
     assert run.notes == ()
 
 
@@ -150,4 +150,4 @@ def test_unknown_names_list_what_there_is():
 
 
 def test_an_ascent_can_be_given():
-    assert train(step_size=Adam(0.3, clip=5.0)).settings["ascent"] == "adam:0.3,clip=5.0"
+    assert train(step_size=Adam(0.3, clip=5.0)).settings.step_size == "adam:0.3,clip=5.0"
