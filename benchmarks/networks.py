@@ -40,17 +40,17 @@ def inventories() -> None:
 
 
 def lander() -> None:
-    """Print what one line learns, by its looks at held-out episodes and on fresh ones."""
+    """Print what one line learns, by held-out episodes along the run and by fresh ones at its end."""
     begin = time.perf_counter()
 
-    def look(line: dict[str, Any], theta: Any) -> None:
+    def show(line: dict[str, Any], theta: Any) -> None:
         del theta
         if line["held_out"] is not None:
             tail, minutes = line["held_out"], (time.perf_counter() - begin) / 60.0
             print(f"| {line['episodes']:,} | | {tail:.1f} | {minutes:.0f} |", flush=True)
 
     print("| LunarLander-v3, episodes | mean | CVaR(0.1) | minutes |\n|---|---|---|---|")
-    run = rg.train("LunarLander-v3", risk="cvar:0.1", policy="mlp", callback=look)
+    run = rg.train("LunarLander-v3", risk="cvar:0.1", policy="mlp", callback=show)
     mean, tail = (row.value for row in rg.evaluate(run, "LunarLander-v3", risk=["mean", TAIL], episodes=1_000).rows)
     print(f"| {run.episodes_used:,}, fresh episodes | {mean:.1f} | {tail:.1f} | |")
 

@@ -21,7 +21,6 @@ import numpy as np
 from problems import MAKERS, problem
 
 import riskgrad as rg
-from riskgrad.algorithms import SquarePath
 
 BUDGET: Final = 30_000
 BUDGETS: Final = {"guarded maze, cvar:0.05": 50_000, "CartPole, mean": 20_000}
@@ -69,17 +68,15 @@ def train(work: tuple[str, dict[str, Any], int]) -> dict[str, Any]:
     name, setting, seed = work
     task, full = problem(name), {**CENTER, **setting}
     path = None if full["path"] is None or task.risk == "mean" else float(full["path"])
-    run = train_plainly(
-        rg.Score,
+    own = {option: full[option] for option in ("episodes", "steps_per_batch", "ess_floor")}
+    run = rg.train(
         task.source,
-        task.policy,
         task.risk,
+        algorithm=rg.Score(**own),
+        policy=task.policy,
         iterations=int(BUDGETS.get(name, BUDGET) / 1.1 / full["episodes"]),
         step_size=rg.ascent.Adam(full["step"], square_decay=full["memory"]),
-        episodes=full["episodes"],
-        steps_per_batch=full["steps_per_batch"],
-        ess_floor=full["ess_floor"],
-        risk_path=SquarePath(path) if path is not None and full["start"] == "square" else path,
+        risk_path=rg.paths.SquarePath(path) if path is not None and full["start"] == "square" else path,
         entropy=full["entropy"],
         seed=seed,
     )
@@ -156,7 +153,7 @@ def small(seeds: int) -> None:
     for episodes in BATCHES:
         reaches: dict[str, list[float]] = {}
         for name in MAKERS:
-            task, options = problem(name), {"episodes": episodes, "max_episodes": SMALL}
+            task, options = problem(name), {"algorithm": f"auto:episodes={episodes}", "max_episodes": SMALL}
             runs = [rg.train(task.source, task.risk, policy=task.policy, seed=seed, **options) for seed in range(seeds)]
             reaches[name] = [task.reach(run.theta) for run in runs]
         failures = sum(reach < FAILED for each in reaches.values() for reach in each)

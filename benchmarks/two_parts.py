@@ -21,8 +21,7 @@ TEST_EPISODES: Final = 1_000
 NEUTRAL, AVERSE, BEFORE = "mean", "cvar:0.1", "the first part alone"
 TAIL: Final = rg.risk.CVaR(0.1)
 GOING_ON: Final[dict[str, Any]] = {
-    "episodes": 10,
-    "directions": 4,
+    "algorithm": rg.OnPSF(directions=4, episodes=10),
     "step_size": Adam(0.05),
     "risk_path": None,
     "held_out": 200,
