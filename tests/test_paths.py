@@ -1,19 +1,17 @@
 import numpy as np
 import pytest
-from riskgrad.algorithms.path import measure_at, settled
+from support.training import train_briefly, train_plainly
 
 import riskgrad as rg
-from riskgrad.algorithms import SquarePath
 from riskgrad.distortion import DualPower
 from riskgrad.errors import InputError
+from riskgrad.paths import SquarePath, find_way
 
-LEVELS = np.linspace(0.0, 1.0, 101)
 LAW = rg.DiscreteLaw([-6.0, -1.0, 0.0, 2.0], [0.15, 0.25, 0.2, 0.4])
 
 
 def on_the_way(risk, weight):
-    _, start = settled(SquarePath(0.5), risk)
-    return measure_at(risk, start, weight)
+    return find_way(SquarePath(0.5), risk, "practical").measure(weight)
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.3, 0.5, 0.9])
@@ -47,24 +45,52 @@ def test_it_sees_ruin_above_the_tail_where_the_mean_prefers_it():
 def test_where_a_path_starts(risk):
     measure = rg.risk.parse(risk)
     start = DualPower(2.0) if risk == "cvar:0.5" else None
-    assert settled(SquarePath(0.5), measure) == (0.5, start)
-    assert settled(0.5, measure) == (0.5, None)
-    assert settled(None, measure) == (None, None)
-    assert measure_at(measure, None, 0.25).value(LAW) == measure.along(0.25).value(LAW)
+    ways = {path: find_way(path, measure, "practical") for path in (SquarePath(0.5), 0.5, None)}
+    assert [(way.part, way.start) for way in ways.values()] == [(0.5, start), (0.5, None), (None, None)]
+    assert ways[0.5].measure(0.25).value(LAW) == measure.along(0.25).value(LAW)
 
 
-@pytest.mark.parametrize("path", [0.0, 1.5, SquarePath(0.0), SquarePath(-1.0), True, "half"])
+@pytest.mark.parametrize("risk", ["cvar:0.5", "exponential:1", "mean"])
+@pytest.mark.parametrize("path", [SquarePath(0.4), 0.25, None])
+def test_a_way_is_read_from_what_it_prints(risk, path):
+    way = find_way(path, rg.risk.parse(risk), "practical")
+    assert find_way(str(way), way.risk, "practical") == way
+
+
+def test_auto_is_the_square_over_half_of_the_run_where_there_is_somewhere_to_go():
+    averse, neutral = rg.risk.CVaR(0.1), rg.risk.Mean()
+    assert find_way("auto", averse, "practical") == find_way(SquarePath(0.5), averse, "practical")
+    for risk, schedule in ((neutral, "practical"), (averse, "paper")):
+        assert find_way("auto", risk, schedule).part is None
+
+
+@pytest.mark.parametrize("path", [0.0, 1.5, SquarePath(0.0), SquarePath(-1.0), True, "half", "cube:0.5"])
 def test_a_bad_path_gets_one_line(path):
-    with pytest.raises(InputError, match="risk_path must be a part of the run"):
-        settled(path, rg.risk.CVaR(0.1))
+    with pytest.raises(InputError, match="risk_path must be .*a part of the run in"):
+        find_way(path, rg.risk.CVaR(0.1), "practical")
 
 
 def test_a_run_says_where_its_path_started():
     mdp = rg.mdp.two_roads()
     options = {"risk": "cvar:0.1", "iterations": 4, "episodes": 50, "held_out": 0}
-    square, mean = (rg.train(mdp, risk_path=path, **options) for path in (SquarePath(0.5), 0.5))
+    square, mean = (train_briefly(mdp, risk_path=path, **options) for path in (SquarePath(0.5), 0.5))
     assert [line["path"] for line in square.history] == [0.0, 0.5, 1.0, 1.0]
-    assert (square.settings["risk_path_start"], mean.settings["risk_path_start"]) == ("dual-power:2", "mean")
+    assert (square.settings.risk_path, mean.settings.risk_path) == ("square:0.5", "0.5")
     assert any("(1 - w) dual-power:2 + w cvar:0.1" in note for note in square.notes)
     assert any("(1 - w) mean + w cvar:0.1" in note for note in mean.notes)
     assert not np.array_equal(square.last_theta, mean.last_theta)
+
+
+def plain(risk, **options):
+    mdp = rg.mdp.two_roads()
+    policy = rg.policy.TabularGibbs(mdp.n_states, mdp.n_actions)
+    return train_plainly(rg.OnPSF, mdp, policy, risk, held_out=0, **options)
+
+
+def test_a_path_is_followed_and_said():
+    run = plain("cvar:0.1", iterations=8, risk_path=0.5)
+    assert [line["path"] for line in run.history] == [0.0, 0.25, 0.5, 0.75, 1.0, 1.0, 1.0, 1.0]
+    assert "over the first 50% of the run (1 - w) mean + w cvar:0.1 was optimized" in run.notes[0]
+    neutral = plain("mean", iterations=1, seed=2)
+    first = plain("cvar:0.1", iterations=1, risk_path=1.0, seed=2)
+    np.testing.assert_allclose(first.last_theta, neutral.last_theta, atol=1e-12)
