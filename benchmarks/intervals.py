@@ -2,7 +2,7 @@
 
     python benchmarks/intervals.py [repetitions]
 
-Prints the tables of benchmarks/README.md, "Intervals". Columns: coverage of the certified interval, of the percentile
+Prints the table of benchmarks/intervals.md. Columns: coverage of the certified interval, of the percentile
 bootstrap (the one in use) and of the bias-corrected accelerated one (BCa), the share of bootstrap intervals that were
 flagged, and the median width of the certified interval divided by that of DKW alone and by that of the bootstrap.
 """

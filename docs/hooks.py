@@ -1,7 +1,7 @@
 """What the site adds to the Markdown files, which also stand on their own: a few small hooks of mkdocs.
 
-- The READMEs of `benchmarks` and `examples` become pages of the site, with figures and scripts, from the one place
-  where they are kept.
+- The pages of `benchmarks` and `examples` become pages of the site, with figures and scripts, from the one place where
+  they are kept.
 - A picture of docs/pictures, an image in the Markdown, is put into the page, so that its colors follow the page's
   scheme and its text is the page's own; the image's alternative text becomes its label.
 - The reference follows the code: `<!-- names: riskgrad.policy -->` becomes an entry for each public name of that
@@ -32,6 +32,7 @@ NAMES = re.compile(r"<!-- names: (?P<home>[\w.]+)(?: (?P<chosen>[\w, ]+))? -->")
 HIDDEN = {  # wide tables and code, or no other page in the section
     "theory.md": ["toc"],
     "practical.md": ["toc"],
+    "benchmarks/README.md": ["toc"],
     "examples/README.md": ["toc"],
     "which-risk-measure.md": ["navigation"],
 }
@@ -42,7 +43,7 @@ def on_files(files: "Files", *, config: "MkDocsConfig") -> "Files":
     from mkdocs.structure.files import File  # noqa: PLC0415 - the tests load this file without mkdocs
 
     for folder in ("benchmarks", "examples"):
-        for place in sorted([*(ROOT / folder).glob("*.md"), *(ROOT / folder).glob("*.svg")]):
+        for place in sorted(place for kind in ("*.md", "*.svg") for place in (ROOT / folder).glob(kind)):
             files.append(File.generated(config, f"{folder}/{place.name}", abs_src_path=str(place)))
     return files
 

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from riskgrad.errors import InputError
 from riskgrad.types import IntArray
 
-GOLDEN: Final = 0x9E3779B97F4A7C15
+GOLDEN: Final = 0x9E3779B97F4A7C15  # what SplitMix64 adds to its state for each number
+FACTORS: Final = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)  # by which it mixes the bits of a state
 ENVIRONMENT: Final = 0xD1B54A32D192ED03  # tells the stream of an environment from that of the actions
 
 
@@ -84,8 +85,8 @@ class Stream:
 def mix(word: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Finalize SplitMix64: a bijection of 64-bit words whose every output bit depends on every input bit."""
     with np.errstate(over="ignore"):
-        word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        word = (word ^ (word >> np.uint64(30))) * np.uint64(FACTORS[0])
+        word = (word ^ (word >> np.uint64(27))) * np.uint64(FACTORS[1])
         return word ^ (word >> np.uint64(31))
 
 

@@ -108,6 +108,12 @@ def register(part: Part) -> Part:
     raise InputError("part", f"be a subclass of one of {known}", part)
 
 
+def write_name(name: str, *values: float | str) -> str:
+    """Write how a string calls a part: its name, its numbers in as few digits as they read back, and words, if any."""
+    words = [value if isinstance(value, str) else repr(value).removesuffix(".0") for value in values]
+    return ":".join([name, *(word for word in words if word)])
+
+
 def _load_lists() -> "list[PartList[Any]]":
     """Give the lists of all folders; a folder makes its list when it is imported."""
     for folder in ("distortion", "risk", "policy", "sources", "algorithms", "ascent", "backend", "cli"):

@@ -7,7 +7,7 @@ import numpy as np
 from support.training import train_plainly
 
 import riskgrad as rg
-from riskgrad.run.record import HISTORY
+from riskgrad.run.store import HISTORY
 
 ITERATIONS = 250
 KILLS = 10

@@ -12,7 +12,7 @@ from riskgrad.errors import InputError, StorageError
 from riskgrad.policy import TabularGibbs
 from riskgrad.random import Purpose, Stream
 from riskgrad.run import checkpoint
-from riskgrad.run.record import HISTORY
+from riskgrad.run.store import HISTORY
 
 TARGET = np.array([1.0, -2.0])
 ASCENT = Adam(0.2)

@@ -15,7 +15,7 @@ from riskgrad.backend import Processes
 from riskgrad.errors import EpisodeError, InputError
 from riskgrad.policy import MLP, Deterministic, Normalized, ObservationStatistics
 from riskgrad.random import Purpose, Stream
-from riskgrad.run.record import HISTORY
+from riskgrad.run.store import HISTORY
 from riskgrad.sources import GymnasiumSource
 from riskgrad.weights import log_ratios
 

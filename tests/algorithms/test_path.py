@@ -4,7 +4,7 @@ from riskgrad.algorithms.path import measure_at, settled
 
 import riskgrad as rg
 from riskgrad.algorithms import SquarePath
-from riskgrad.distortion import DualPower, LowerTail
+from riskgrad.distortion import DualPower
 from riskgrad.errors import InputError
 
 LEVELS = np.linspace(0.0, 1.0, 101)

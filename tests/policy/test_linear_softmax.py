@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from riskgrad.errors import InputError
 from riskgrad.kernels import compile as compiling
-from riskgrad.kernels import linear_softmax as kernels
+from riskgrad.kernels import linear_softmax
 from riskgrad.policy import LinearGibbs, LinearSoftmax, TabularGibbs
 from riskgrad.policy.softmax import log_softmax, softmax
 
@@ -142,7 +142,7 @@ def test_threads_do_not_change_sums_over_a_batch(monkeypatch):
     found = {}
     for cores in (1, 3):
         monkeypatch.setattr(compiling, "WORTH_THREADS", 0.0)
-        monkeypatch.setattr(kernels, "cores", lambda cores=cores: cores)
+        monkeypatch.setattr(linear_softmax, "cores", lambda cores=cores: cores)
         sums = policy.score_sum(thetas[0], observations, actions, scale)
         found[cores] = sums, policy.entropy_sum(thetas[0], observations, scale)
     assert np.array_equal(found[1][0], found[3][0])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 
 from riskgrad.errors import InputError
-from riskgrad.kernels.network import forward, forward_all
+from riskgrad.kernels.network_passes import forward, forward_all
 from riskgrad.policy import MLP, Deterministic, Gaussian, Greedy, TabularGibbs
 from riskgrad.policy.base import Policy, choose_actions
 

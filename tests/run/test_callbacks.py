@@ -6,7 +6,7 @@ import pytest
 import riskgrad as rg
 from riskgrad.run import container
 from riskgrad.run.callbacks import Watcher
-from riskgrad.run.versions import changed, versions
+from riskgrad.run.result import changed, versions
 
 
 class Watching:

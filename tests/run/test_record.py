@@ -4,7 +4,7 @@ import math
 import pytest
 
 from riskgrad.errors import DamagedFileError, StorageError
-from riskgrad.run.record import HISTORY, TIMINGS, Recorder, plain, read_history
+from riskgrad.run.store import HISTORY, TIMINGS, Recorder, plain, read_history
 
 
 def line(k):

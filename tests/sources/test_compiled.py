@@ -9,12 +9,13 @@ import pytest
 from riskgrad.envs import CompiledEnv, compiled_twin
 from riskgrad.errors import InputError
 from riskgrad.kernels import compile as compiling
-from riskgrad.kernels import draws
-from riskgrad.kernels.compile import uncached
+from riskgrad.kernels import streams
+from riskgrad.kernels.compile import fresh_kernel
 from riskgrad.policy import (
     MLP,
     Deterministic,
     Gaussian,
+    Gibbs,
     Greedy,
     LinearSoftmax,
     Normalized,
@@ -50,13 +51,13 @@ def observed(env, state):
 
 def plain_episode(env, policy, theta, key, episode, discount, horizon):
     """Play one episode by calls of `reset`, `step`, `observe` and `policy.act`."""
-    actions, stream = (np.array([word], dtype=np.uint64) for word in draws.beginning(key, episode))
+    actions, stream = (np.array([word], dtype=np.uint64) for word in streams.first_words(key, episode))
     state = np.zeros(env.state_size)
     env.reset(state, stream)
     total, t, over, met, taken = 0.0, 0, False, [], []
     while not over and t < horizon:
         seen = observed(env, state)
-        uniform = np.array([[draws.uniform(actions)]])
+        uniform = np.array([[streams.uniform(actions)]])
         action = int(policy.act(theta[None], np.zeros(1, dtype=np.int64), seen[None], uniform)[0])
         met, taken = [*met, seen], [*taken, action]
         reward, over = env.step(state, action, stream)
@@ -246,16 +247,16 @@ def test_return_range():
 def test_a_users_own_environment_runs_without_a_loop_of_its_own():
     """A coin that pays what is drawn and ends on a head: returns and lengths are known exactly."""
 
-    @uncached
+    @fresh_kernel
     def reset(state, stream):
         state[0] = 0.0
 
-    @uncached
+    @fresh_kernel
     def step(state, action, stream):
         state[0] += 1.0
-        return 2.0 if action == 1 else 0.5, draws.uniform(stream) < 0.25
+        return 2.0 if action == 1 else 0.5, streams.uniform(stream) < 0.25
 
-    @uncached
+    @fresh_kernel
     def observe(state, indices, values):
         indices[0], values[0] = 0, 1.0
         return 1
@@ -288,6 +289,12 @@ def test_resolves_ids_and_is_a_source():
         (lambda: CompiledSource(POLE, threads=0), "threads must be an integer"),
         (
             lambda: CompiledSource(POLE).returns(TabularGibbs(4, 2), np.zeros((1, 8)), 1, STREAM),
+            "policy must read vectors of the environment's 4 numbers",
+        ),
+        (
+            lambda: CompiledSource(POLE).returns(
+                Gibbs(lambda theta, _: theta, 2, example=np.zeros(4)), np.zeros((1, 2)), 1, STREAM
+            ),
             "policy must be a LinearSoftmax, an MLP or a Deterministic policy .* pass gymnasium.make",
         ),
         (
@@ -319,5 +326,5 @@ def test_bad_input(call, message):
 
 def test_continuous_policies_are_refused():
     policy = Gaussian(4, low=[-1.0], high=[1.0])
-    with pytest.raises(InputError, match="to run compiled"):
+    with pytest.raises(InputError, match="policy must have discrete actions"):
         CompiledSource(POLE).returns(policy, np.zeros((1, policy.dim)), 1, STREAM)

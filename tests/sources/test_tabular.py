@@ -8,7 +8,6 @@ import pytest
 from scipy import stats
 
 from riskgrad.errors import InputError
-from riskgrad.kernels.tabular_tables import outcome_tables
 from riskgrad.mdp import FiniteMDP
 from riskgrad.policy import Gibbs, LinearGibbs, TabularGibbs
 from riskgrad.random import GOLDEN, Purpose, Stream, mix
@@ -61,7 +60,8 @@ def enumerated(mdp: FiniteMDP, table: np.ndarray) -> dict[tuple[float, int], flo
 
 def played(mdp: FiniteMDP, table: np.ndarray, key: int, episode: int) -> tuple[float, int]:
     """One episode from the documented reading of its numbers, in plain Python: the kernel's twin."""
-    tables, heads = outcome_tables(mdp)
+    source = TabularSource(mdp)
+    tables, heads = source._tables, source._heads
     state = int(mix(np.array([(key + (episode + 1) * GOLDEN) % 2**64], dtype=np.uint64))[0])
 
     def number() -> int:
@@ -98,7 +98,7 @@ def random_table(seed: int, mdp: FiniteMDP) -> np.ndarray:
 @pytest.fixture(params=["padded", "packed"])
 def layout(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Both layouts of the outcomes, whatever the size of the model."""
-    monkeypatch.setattr("riskgrad.kernels.tabular_tables.ALWAYS_PADDED", 1 << 30 if request.param == "padded" else 0)
+    monkeypatch.setattr("riskgrad.kernels.sampler_tables.ALWAYS_PADDED", 1 << 30 if request.param == "padded" else 0)
     return request.param
 
 
@@ -109,7 +109,7 @@ def test_source_is_a_source():
 
 @pytest.mark.parametrize("mdp", [small_mdp(), small_mdp(discount=1.0, horizon=9), uneven_mdp()])
 def test_episodes_are_the_documented_function_of_their_stream(mdp: FiniteMDP, layout: str):
-    assert (outcome_tables(mdp)[1] is None) == (layout == "padded")
+    assert (TabularSource(mdp)._heads is None) == (layout == "padded")
     table = random_table(1, mdp)
     found = TabularSource(mdp, threads=1).returns_from_tables(table[None], 300, STREAM, pairs=[5])
     key = int(STREAM.keys(np.array([5]))[0])

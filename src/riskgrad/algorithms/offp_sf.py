@@ -33,6 +33,7 @@ class OffPSF(Reweighting):
     """
 
     name = "offp-sf"
+    preference = 2
 
     directions: int = option(
         Rule("128, at most d", lambda case, _: min(case.dim, 128)),

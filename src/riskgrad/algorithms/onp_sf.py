@@ -15,9 +15,9 @@ from typing import Any, final
 import numpy as np
 
 from riskgrad.checks import check_count
-from riskgrad.gradient import around, check_smoothing, smoothed_difference, sphere
-from riskgrad.gradient.noise import batch_error, estimate_errors
+from riskgrad.gradient import around, batch_error, check_smoothing, smoothed_difference, sphere
 from riskgrad.random import Purpose
+from riskgrad.risk.base import error_of_mean
 from riskgrad.settings import Rule, option
 from riskgrad.training.algorithm import (
     PAPER_DIRECTIONS,
@@ -58,6 +58,7 @@ class OnPSF(Algorithm):
     needs_density = False
     takes_log = False
     least_episodes = 1
+    preference = 1
 
     directions: int = option(
         Rule("16, or 4 for a policy without a density; at most d", _directions),
@@ -96,7 +97,8 @@ class OnPSF(Algorithm):
         line: dict[str, Any] = {
             "risk": float(np.mean(problem.risk.estimate(returns))),
             "mean": float(np.mean(returns)),
-            **estimate_errors(problem.risk, returns),
+            "risk_error": problem.risk.standard_error(returns),
+            "mean_error": error_of_mean(returns, None),
             "path": problem.path_weight(state),
             "gradient_norm": gradient.norm,
             "gradient_error": batch_error(rho, returns, None, v, mu) if np.isnan(error) else error,

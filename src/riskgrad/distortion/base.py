@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from riskgrad.checks import check_number
 from riskgrad.errors import InputError, UnknownNameError
-from riskgrad.registry import PartList
+from riskgrad.registry import PartList, write_name
 from riskgrad.types import FloatArray
 
 Attitude = Literal["averse", "neutral", "seeking", "mixed"]
@@ -87,7 +87,7 @@ class DistortionFunction(ABC):
         if not self.name:
             return f"distortion of {self!r}"
         numbers = [value for field, value in vars(self).items() if field != "attitude"]
-        return write_name(self.name, *numbers, attitude=self.attitude)
+        return write_name(self.name, *numbers, self.attitude if self.attitude == "seeking" else "")
 
 
 @dataclass(frozen=True)
@@ -163,12 +163,6 @@ def check_attitude(attitude: str) -> None:
     """Refuse what is not an attitude that a constructor takes."""
     if attitude not in ("averse", "seeking"):
         raise UnknownNameError("attitude", attitude, ["averse", "seeking"])
-
-
-def write_name(name: str, *numbers: float, attitude: Attitude) -> str:
-    """Write what `riskgrad.risk.parse` reads: a name, the shortest digits of its numbers, and "seeking" if it is."""
-    words = [name, *(repr(value).removesuffix(".0") for value in numbers)]
-    return ":".join([*words, "seeking"] if attitude == "seeking" else words)
 
 
 DISTORTIONS = PartList("distortion", DistortionFunction, "riskgrad.distortion")

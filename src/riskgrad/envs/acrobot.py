@@ -10,11 +10,11 @@ order over 0.2 s. Both environments agree within rounding: the terms are the sam
 import math
 
 from riskgrad.envs.base import CompiledEnv
-from riskgrad.kernels import draws
+from riskgrad.kernels import streams
 from riskgrad.kernels.compile import kernel
-from riskgrad.kernels.draws import Words
 from riskgrad.kernels.elementary import sin_cos, single
 from riskgrad.kernels.lane_loop import Job, Trace, play_episodes
+from riskgrad.kernels.streams import Words
 from riskgrad.types import FloatArray
 
 GRAVITY = 9.8
@@ -29,7 +29,7 @@ START = 0.1
 def reset(state: FloatArray, stream: Words) -> None:
     """Begin an episode hanging nearly still; the start is in single precision, as in Gymnasium."""
     for i in range(4):
-        state[i] = single(START * (2.0 * draws.uniform(stream) - 1.0))
+        state[i] = single(START * (2.0 * streams.uniform(stream) - 1.0))
 
 
 @kernel

@@ -25,9 +25,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from riskgrad.errors import InputError
-from riskgrad.kernels.compile import uncached
+from riskgrad.kernels.compile import fresh_kernel
 from riskgrad.kernels.lane_loop import Job, Trace, play_episodes
-from riskgrad.kernels.lane_watch import sees_all
+from riskgrad.kernels.lane_state import writes_all_entries
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class CompiledEnv:
     @property
     def dense(self) -> bool:
         """Whether `observe` writes all entries."""
-        return sees_all(self.observe)
+        return writes_all_entries(self.observe)
 
     @cached_property
     def loop(self) -> Callable[..., None]:
@@ -87,4 +87,4 @@ class CompiledEnv:
         def play(first: int, last: int, job: Job, trace: Trace) -> None:
             play_episodes(reset, step, observe, first, last, job, trace)
 
-        return uncached(play)
+        return fresh_kernel(play)

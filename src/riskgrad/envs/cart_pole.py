@@ -12,11 +12,11 @@ never steeper than 0.21 while an episode goes on, so that short polynomials do f
 import math
 
 from riskgrad.envs.base import CompiledEnv
-from riskgrad.kernels import draws
+from riskgrad.kernels import streams
 from riskgrad.kernels.compile import kernel
-from riskgrad.kernels.draws import Words
 from riskgrad.kernels.elementary import fma, sin_cos_small, single
 from riskgrad.kernels.lane_loop import Job, Trace, play_episodes
+from riskgrad.kernels.streams import Words
 from riskgrad.types import FloatArray
 
 GRAVITY = 9.8
@@ -33,7 +33,7 @@ START = 0.05
 def reset(state: FloatArray, stream: Words) -> None:
     """Begin an episode near the middle."""
     for i in range(4):
-        state[i] = START * (2.0 * draws.uniform(stream) - 1.0)
+        state[i] = START * (2.0 * streams.uniform(stream) - 1.0)
 
 
 @kernel

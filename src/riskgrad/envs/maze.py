@@ -24,10 +24,10 @@ import numpy as np
 
 from riskgrad.envs.base import CompiledEnv
 from riskgrad.errors import UnknownNameError
-from riskgrad.kernels import draws
+from riskgrad.kernels import streams
 from riskgrad.kernels.compile import kernel
-from riskgrad.kernels.draws import Words
 from riskgrad.kernels.lane_loop import Job, Trace, play_episodes
+from riskgrad.kernels.streams import Words
 from riskgrad.types import FloatArray, IntArray
 
 SIZE = 8
@@ -100,13 +100,13 @@ def observe_position(state: FloatArray, values: FloatArray) -> None:
 @kernel
 def reset(state: FloatArray, stream: Words) -> None:
     """Begin an episode."""
-    start(state, draws.uniform(stream), draws.uniform(stream), draws.uniform(stream), draws.exponential(stream))
+    start(state, streams.uniform(stream), streams.uniform(stream), streams.uniform(stream), streams.exponential(stream))
 
 
 @kernel
 def step(state: FloatArray, action: int, stream: Words) -> tuple[float, bool]:
     """Make a step."""
-    return move(state, action, draws.normal(stream), draws.normal(stream))
+    return move(state, action, streams.normal(stream), streams.normal(stream))
 
 
 @kernel

@@ -7,11 +7,11 @@ last bit of a cosine. As there, the state is kept in double precision and observ
 """
 
 from riskgrad.envs.base import CompiledEnv
-from riskgrad.kernels import draws
+from riskgrad.kernels import streams
 from riskgrad.kernels.compile import kernel
-from riskgrad.kernels.draws import Words
 from riskgrad.kernels.elementary import sin_cos, single
 from riskgrad.kernels.lane_loop import Job, Trace, play_episodes
+from riskgrad.kernels.streams import Words
 from riskgrad.types import FloatArray
 
 LEFT_END, RIGHT_END, GOAL = -1.2, 0.6, 0.5
@@ -23,7 +23,7 @@ START_LOW, START_HIGH = -0.6, -0.4
 @kernel
 def reset(state: FloatArray, stream: Words) -> None:
     """Begin an episode at rest, near the bottom."""
-    state[0] = START_LOW + (START_HIGH - START_LOW) * draws.uniform(stream)
+    state[0] = START_LOW + (START_HIGH - START_LOW) * streams.uniform(stream)
     state[1] = 0.0
 
 

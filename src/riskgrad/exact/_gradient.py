@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from riskgrad.exact._value import policy_table
 from riskgrad.exact.graph import checked_table, graph_of, step_of
 from riskgrad.exact.law import MAX_ATOMS, Layer, final_law, layers, rounding_width, shifts
-from riskgrad.kernels.recursion import retreat
+from riskgrad.kernels.recursion import pull_adjoints_back
 from riskgrad.mdp import FiniteMDP
 from riskgrad.policy import Policy
 from riskgrad.risk import RiskMeasure
@@ -63,7 +63,7 @@ def action_values(mdp: FiniteMDP, table: FloatArray, rho: RiskMeasure, max_atoms
         for t in (mdp.horizon - 1,) if last else range(mdp.horizon - 2, -1, -1):
             _seed(adjoint, kept[t + 1], law, seeds)
             now, later = kept[t], kept[t + 1]
-            adjoint = retreat(
+            adjoint = pull_adjoints_back(
                 now.values,
                 now.masses,
                 now.begin,

@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike
 
 from riskgrad.errors import InputError, TooLargeError
 from riskgrad.exact.graph import Step, checked_table, graph_of, step_of
-from riskgrad.kernels.recursion import advance, clustered
+from riskgrad.kernels.recursion import advance_mass, merge_atoms
 from riskgrad.mdp import FiniteMDP
 from riskgrad.types import DiscreteLaw, FloatArray, IntArray
 
@@ -127,7 +127,7 @@ def layers(
     for t in range(mdp.horizon):
         step = last if t == mdp.horizon - 1 else inner
         room = max_atoms - (total if keep else 0)
-        moved = advance(*_arguments(layer, step, shifts(mdp, step, t, sign)), width, room)
+        moved = advance_mass(*_arguments(layer, step, shifts(mdp, step, t, sign)), width, room)
         layer = Layer(*moved)
         total += len(layer.values)
         if len(layer.values) > room:
@@ -146,7 +146,7 @@ def final_law(kept: list[Layer], width: float) -> DiscreteLaw:
     values = np.concatenate([layer.ended[0] for layer in kept])
     masses = np.concatenate([layer.ended[1] for layer in kept])
     order = np.argsort(values, kind="stable")
-    return DiscreteLaw(*clustered(values[order], masses[order], width))
+    return DiscreteLaw(*merge_atoms(values[order], masses[order], width))
 
 
 def _arguments(

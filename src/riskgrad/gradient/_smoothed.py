@@ -13,7 +13,7 @@ The reported error is about that mean. What it can see is how the terms differ f
   in the values nothing can be told from it. The error is NaN. Several blocks are independent, and their spread tells.
 
 Noise that all directions share, as when one batch of episodes serves every perturbed policy, moves all terms alike and
-cannot be seen here; `riskgrad.algorithms` adds it from the batch.
+cannot be seen here; `batch_error` tells it from the batch.
 """
 
 from collections.abc import Callable
@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from riskgrad.errors import InputError
+from riskgrad.risk.base import ERROR_GROUPS, SMALLEST_GROUP, RiskMeasure
 from riskgrad.types import FloatArray, Gradient
 
 UNIT_TOLERANCE = 1e-6
@@ -93,6 +94,39 @@ def combine(slopes: FloatArray, directions: FloatArray) -> FloatArray:
     """
     n, d = directions.shape
     return np.sum((d / n) * slopes[:, None] * directions, axis=0)
+
+
+def batch_error(
+    risk: RiskMeasure, values: FloatArray, weights: FloatArray | None, directions: FloatArray, smoothing: float
+) -> float:
+    """Estimate the standard error of a smoothed gradient over its episodes.
+
+    The episodes of every perturbed policy are cut into the same 8 groups; each group gives a gradient along the same
+    directions, and their spread tells the error of the whole. With one batch for all perturbed policies this is the
+    part that the directions cannot show. Along fewer than d directions it is a little too large, since it holds what
+    the directions make of the noise as well.
+
+    Args:
+        risk: the measure.
+        values: returns [2n, m], or [m] for one batch.
+        weights: ratios [2n, m], or None.
+        directions: unit vectors [n, d].
+        smoothing: mu.
+
+    Returns:
+        the standard error; NaN below 8 episodes.
+    """
+    m, n = values.shape[-1], len(directions)
+    groups = min(ERROR_GROUPS, m // SMALLEST_GROUP)
+    if groups < 2:
+        return float("nan")
+    gradients: list[FloatArray] = []
+    for g in range(groups):
+        span = slice(m * g // groups, m * (g + 1) // groups)
+        found = risk.estimate(values[..., span], None if weights is None else weights[..., span])
+        gradients.append(combine((found[:n] - found[n:]) / (2.0 * smoothing), directions))
+    table = np.stack(gradients)
+    return float(np.sqrt(np.sum((table - np.mean(table, axis=0)) ** 2) / (groups * (groups - 1))))
 
 
 def _checked(theta: ArrayLike, directions: ArrayLike, smoothing: float) -> tuple[FloatArray, FloatArray, float]:

@@ -15,11 +15,11 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
-from numba.core import types  # pyright: ignore[reportMissingTypeStubs]
+from numba import types  # pyright: ignore[reportMissingTypeStubs]
 from numba.extending import intrinsic  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 from numpy.typing import ArrayLike
 
-from riskgrad.kernels.compile import kernel, plain
+from riskgrad.kernels.compile import contiguous, kernel
 from riskgrad.types import FloatArray
 
 INTEGER = 6755399441055744.0  # 1.5 * 2^52: adding it rounds to an integer, which its last bits then hold
@@ -32,7 +32,7 @@ E_1, E_MINUS_100, TINY, LIFT = 2.718281828459045, 3.720075976020836e-44, 2.22507
 DROPPED, HALF = 0x1FFFFFFF, 0x0FFFFFFF  # the 29 bits that a double has more than a single, and just below their half
 
 
-def _fused(typing: Any, a: Any, b: Any, c: Any) -> Any:
+def _generate_fma(typing: Any, a: Any, b: Any, c: Any) -> Any:
     """Generate a b + c, rounded once."""
     del typing, a, b, c
 
@@ -43,7 +43,7 @@ def _fused(typing: Any, a: Any, b: Any, c: Any) -> Any:
     return types.float64(types.float64, types.float64, types.float64), generate
 
 
-def _zeros(typing: Any, word: Any) -> Any:
+def _generate_trailing_zeros(typing: Any, word: Any) -> Any:
     """Generate the number of zeros after the last one of a word."""
     del typing, word
 
@@ -54,8 +54,8 @@ def _zeros(typing: Any, word: Any) -> Any:
     return types.int64(types.uint64), generate
 
 
-fma = cast("Callable[[float, float, float], float]", intrinsic(_fused))
-trailing_zeros = cast("Callable[[np.uint64], int]", intrinsic(_zeros))
+fma = cast("Callable[[float, float, float], float]", intrinsic(_generate_fma))
+trailing_zeros = cast("Callable[[np.uint64], int]", intrinsic(_generate_trailing_zeros))
 
 
 @kernel
@@ -189,21 +189,21 @@ def sin_cos(x: float) -> tuple[float, float]:
 
 def exp_of(x: ArrayLike) -> FloatArray:
     """Exponentiate numbers, with 0 and inf where they leave the range."""
-    return _answered(_exps, x)
+    return _apply(_exps, x)
 
 
 def log_of(x: ArrayLike) -> FloatArray:
     """Take the logarithms of numbers, -inf of 0 and NaN of what is below."""
-    return _answered(_logs, x)
+    return _apply(_logs, x)
 
 
 def tanh_of(x: ArrayLike) -> FloatArray:
     """Take hyperbolic tangents, within 3e-16."""
-    return _answered(_tanhs, x)
+    return _apply(_tanhs, x)
 
 
-def _answered(function: Callable[[FloatArray, FloatArray], None], x: ArrayLike) -> FloatArray:
-    given = plain(np.asarray(x), np.float64)
+def _apply(function: Callable[[FloatArray, FloatArray], None], x: ArrayLike) -> FloatArray:
+    given = contiguous(np.asarray(x), np.float64)
     answer = np.empty_like(given)
     function(given.reshape(-1), answer.reshape(-1))
     return answer

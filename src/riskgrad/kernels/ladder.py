@@ -8,7 +8,7 @@ from riskgrad.types import FloatArray
 
 
 @kernel
-def climb(
+def build_ladder(
     values: FloatArray, order: NDArray[np.intp], weights: FloatArray, literal: bool
 ) -> tuple[FloatArray, FloatArray, FloatArray, bool]:
     """Lay out each row as a ladder.

@@ -14,11 +14,11 @@ from typing import cast
 
 import numpy as np
 
-from riskgrad.kernels import draws
-from riskgrad.kernels.compile import helper, woven
-from riskgrad.kernels.draws import Words
+from riskgrad.kernels import streams
+from riskgrad.kernels.compile import helper, inline_helper
 from riskgrad.kernels.elementary import exp, fma, rough_exp, tanh
-from riskgrad.kernels.layers import TOGETHER, Room, through
+from riskgrad.kernels.layers import TOGETHER, Room, run_layers
+from riskgrad.kernels.streams import Words
 from riskgrad.types import FloatArray, IntArray
 
 ZERO = cast("int", np.int64(0))  # for a plain 0 the functions that take it would be compiled once more
@@ -27,7 +27,7 @@ DOUBT = 1e-4  # above the error of u (1 + rough_exp(x)) near 1
 
 
 @helper
-def bend(units: FloatArray, row: int, unit: int, count: int, relu: bool) -> None:
+def bend_lanes(units: FloatArray, row: int, unit: int, count: int, relu: bool) -> None:
     """Apply the activation to units[row, unit, :count]."""
     if relu:
         for i in range(count):
@@ -37,8 +37,8 @@ def bend(units: FloatArray, row: int, unit: int, count: int, relu: bool) -> None
         units[row, unit, i] = tanh(units[row, unit, i])
 
 
-@woven
-def layer(
+@inline_helper
+def weigh_lanes(
     weights: FloatArray,
     first: int,
     bias: bool,
@@ -72,13 +72,15 @@ def layer(
 
 
 @helper
-def think_further(weights: FloatArray, units: FloatArray, live: int, widths: IntArray, bias: bool, relu: bool) -> int:
+def run_later_layers(
+    weights: FloatArray, units: FloatArray, live: int, widths: IntArray, bias: bool, relu: bool
+) -> int:
     """Run the layers after the first, whose sums are in units[0]; give the row of units that holds the logits."""
     row, first = ZERO, (widths[0] + (1 if bias else 0)) * widths[1]
     for i in range(1, len(widths) - 1):
         for unit in range(widths[i]):
-            bend(units, row, unit, live, relu)
-        layer(weights, first, bias, units, row, widths[i], units, 1 - row, widths[i + 1], live)
+            bend_lanes(units, row, unit, live, relu)
+        weigh_lanes(weights, first, bias, units, row, widths[i], units, 1 - row, widths[i + 1], live)
         row, first = 1 - row, first + (widths[i] + (1 if bias else 0)) * widths[i + 1]
     return row
 
@@ -109,7 +111,7 @@ def weigh_entries(
 
 
 @helper
-def think_in_turn(
+def run_networks_in_turn(
     thetas: FloatArray,
     rows: IntArray,
     indices: IntArray,
@@ -134,7 +136,7 @@ def think_in_turn(
                 room.values[last - first, k] = entries[k, last]
             room.counts[last - first] = counts[last]
             last += 1
-        through(thetas[row], room, last - first, widths, relu)
+        run_layers(thetas[row], room, last - first, widths, relu)
         for lane in range(first, last):
             for a in range(widths[-1]):
                 units[0, a, lane] = room.units[lane - first, a]
@@ -143,33 +145,33 @@ def think_in_turn(
         first = last
 
 
-@woven
-def draw_of_two(units: FloatArray, row: int, live: int, choices: Words, actions: IntArray) -> None:
+@inline_helper
+def draw_from_two(units: FloatArray, row: int, live: int, choices: Words, actions: IntArray) -> None:
     """Draw actions of two, whose logits differ by x = units[row, 0]: the second if u (1 + exp(x)) >= 1.
 
     A rough exponential tells, unless the product is so near to 1 that it might err: then a good one does.
     """
     doubtful = 0
     for lane in range(live):
-        choices[lane] += draws.STEP
-        u = draws.fraction(choices[lane])
+        choices[lane] += streams.STEP
+        u = streams.open_uniform(choices[lane])
         above = fma(u, rough_exp(units[row, 0, lane]), u - 1.0)
         actions[lane] = 1 if above >= 0.0 else 0
         doubtful += 1 if abs(above) < DOUBT else 0
     if doubtful > 0:
         for lane in range(live):
-            actions[lane] = 1 if draws.fraction(choices[lane]) * (1.0 + exp(units[row, 0, lane])) >= 1.0 else 0
+            actions[lane] = 1 if streams.open_uniform(choices[lane]) * (1.0 + exp(units[row, 0, lane])) >= 1.0 else 0
 
 
 @helper
-def draw_of_many(units: FloatArray, row: int, live: int, n_actions: int, choices: Words, actions: IntArray) -> None:
+def draw_from_many(units: FloatArray, row: int, live: int, n_actions: int, choices: Words, actions: IntArray) -> None:
     """Draw actions; the logits become sums of weights.
 
     As u is below 1, u times the last sum is below it: an action without weight is never chosen.
     """
     spare = 1 - row
     for lane in range(live):
-        choices[lane] += draws.STEP
+        choices[lane] += streams.STEP
         actions[lane], units[spare, 0, lane] = 0, units[row, 0, lane]
     for a in range(1, n_actions):
         for lane in range(live):
@@ -179,7 +181,7 @@ def draw_of_many(units: FloatArray, row: int, live: int, n_actions: int, choices
             before = units[row, a - 1, lane] if a > 0 else 0.0
             units[row, a, lane] = before + exp(units[row, a, lane] - units[spare, 0, lane])
     for lane in range(live):
-        units[spare, 0, lane] = draws.fraction(choices[lane]) * units[row, n_actions - 1, lane]
+        units[spare, 0, lane] = streams.open_uniform(choices[lane]) * units[row, n_actions - 1, lane]
     for a in range(n_actions - 1):
         for lane in range(live):
             actions[lane] += 1 if units[row, a, lane] <= units[spare, 0, lane] else 0
@@ -190,7 +192,7 @@ def take_largest(units: FloatArray, row: int, live: int, n_actions: int, choices
     """Take the first of the largest logits, or of two the second if it exceeds the first."""
     spare = 1 - row
     for lane in range(live):
-        choices[lane] += draws.STEP
+        choices[lane] += streams.STEP
         actions[lane] = 1 if n_actions == 2 and units[row, 0, lane] > 0.0 else 0
         units[spare, 0, lane] = units[row, 0, lane]
     if n_actions == 2:

@@ -2,10 +2,10 @@
 
     P policies   m episodes each   d parameters   A actions   V visits
 
-Up to 128 episodes are played side by side, each in a lane (see `_lanes`): all observe, all choose (see `_choice`), all
-step. Each of these is a loop over lanes into which the compiler puts the environment's function; where that has no
-branches, calls of the C library or draws by rejection, four or eight lanes are done by one instruction. An episode that
-is over hands its lane to the next one at once, so that long episodes keep no lane waiting.
+Up to 128 episodes are played side by side, each in a lane (see `lane_state`): all observe, all choose (see
+`lane_choice`), all step. Each of these is a loop over lanes into which the compiler puts the environment's function;
+where that has no branches, calls of the C library or draws by rejection, four or eight lanes are done by one
+instruction. An episode that is over gives its lane to the next one at once, so that no lane waits for a long episode.
 
 An episode is a function of the environment, the parameters, the pair's key and its index, never of what else is played
 or in which lane: nothing is rounded differently when several are done at a time.
@@ -16,22 +16,30 @@ from typing import NamedTuple
 
 import numpy as np
 
-from riskgrad.kernels import draws
-from riskgrad.kernels.compile import helper, inlined, woven
-from riskgrad.kernels.draws import Words
+from riskgrad.kernels import streams
+from riskgrad.kernels.compile import helper, inline_helper, inline_kernel
 from riskgrad.kernels.lane_choice import (
     ZERO,
-    draw_of_many,
-    draw_of_two,
-    layer,
+    draw_from_many,
+    draw_from_two,
+    run_later_layers,
+    run_networks_in_turn,
     take_largest,
-    think_further,
-    think_in_turn,
     weigh_entries,
+    weigh_lanes,
 )
-from riskgrad.kernels.lane_memory import LANES, Lanes, column, cut, empty_lanes, last_over, move
-from riskgrad.kernels.lane_watch import watch
+from riskgrad.kernels.lane_state import (
+    LANES,
+    LaneState,
+    cut_late_lanes,
+    empty_lanes,
+    lane_column,
+    last_lane_over,
+    move_lane,
+    observe_lanes,
+)
 from riskgrad.kernels.layers import empty_room
+from riskgrad.kernels.streams import Words
 from riskgrad.types import FloatArray, IntArray
 
 MOST_WEIGHTS = 512  # of a policy that is kept once per lane
@@ -88,11 +96,11 @@ class Trace(NamedTuple):
 NO_TRACE = Trace(np.zeros(1, dtype=np.int64), np.zeros((0, 0)), np.zeros(0, dtype=np.int64))
 
 
-@woven
-def begin(lanes: Lanes, lane: int, item: int, job: Job, clock: int) -> None:
+@inline_helper
+def begin_episode(lanes: LaneState, lane: int, item: int, job: Job, clock: int) -> None:
     """Give a lane to an episode, all but its state; `clock` counts the rounds that all lanes have made."""
     row, episode = item // job.episodes, item % job.episodes
-    lanes.choices[lane], lanes.streams[0, lane] = draws.beginning(job.keys[row], episode)
+    lanes.choices[lane], lanes.streams[0, lane] = streams.first_words(job.keys[row], episode)
     lanes.items[lane], lanes.rows[lane], lanes.starts[lane] = item, row, clock
     lanes.totals[lane], lanes.factors[lane] = 0.0, 1.0
     kept = len(lanes.weights)
@@ -105,8 +113,8 @@ def begin(lanes: Lanes, lane: int, item: int, job: Job, clock: int) -> None:
             lanes.weights[i, lane] = job.thetas[row, second] - job.thetas[row, second - 1]
 
 
-@woven
-def finish(lanes: Lanes, lane: int, job: Job, clock: int) -> None:
+@inline_helper
+def finish_episode(lanes: LaneState, lane: int, job: Job, clock: int) -> None:
     """Write what the episode of a lane gave."""
     item = lanes.items[lane]
     if item >= 0:
@@ -114,7 +122,7 @@ def finish(lanes: Lanes, lane: int, job: Job, clock: int) -> None:
 
 
 @helper
-def keep(trace: Trace, job: Job, lanes: Lanes, live: int, clock: int) -> None:
+def keep_visits(trace: Trace, job: Job, lanes: LaneState, live: int, clock: int) -> None:
     """Write what the lanes see and do to where it belongs."""
     for lane in range(live):
         episode = lanes.items[lane] % job.episodes
@@ -125,7 +133,7 @@ def keep(trace: Trace, job: Job, lanes: Lanes, live: int, clock: int) -> None:
             trace.actions[visit] = lanes.actions[lane]
 
 
-@inlined
+@inline_kernel
 def play_episodes(  # noqa: C901, PLR0912, PLR0915 - the loop of loops; what it calls must not be fetched again
     reset: Callable[..., None],
     step: Callable[..., tuple[float, bool]],
@@ -159,42 +167,42 @@ def play_episodes(  # noqa: C901, PLR0912, PLR0915 - the loop of loops; what it 
     ended, clock, due = live, 0, horizon
     while live > 0:
         if ended > 0:
-            lane = last_over(over, live)
+            lane = last_lane_over(over, live)
             while lane >= 0:
-                finish(lanes, lane, job, clock)
+                finish_episode(lanes, lane, job, clock)
                 if following < last:
-                    begin(lanes, lane, following, job, clock)
-                    reset(column(states, lane), column(streams, lane))
+                    begin_episode(lanes, lane, following, job, clock)
+                    reset(lane_column(states, lane), lane_column(streams, lane))
                     following += 1
                 else:
                     live -= 1
-                    move(lanes, live, lane)
-                lane = last_over(over, lane)
-        watch(observe, states, indices, slots, counts, live)
+                    move_lane(lanes, live, lane)
+                lane = last_lane_over(over, lane)
+        observe_lanes(observe, states, indices, slots, counts, live)
         row = ZERO
         if together:
-            layer(weights, ZERO, bias, entries, ZERO, n_features, units, ZERO, layers[1], live)
+            weigh_lanes(weights, ZERO, bias, entries, ZERO, n_features, units, ZERO, layers[1], live)
             if len(widths) > 2:
-                row = think_further(weights, units, live, layers, bias, relu)
+                row = run_later_layers(weights, units, live, layers, bias, relu)
         elif len(widths) == 2:
             weigh_entries(thetas, rows, indices, slots, counts, units, live, n_features, n_actions, bias)
         else:
-            think_in_turn(thetas, rows, indices, slots, counts, units, live, widths, relu, room)
+            run_networks_in_turn(thetas, rows, indices, slots, counts, units, live, widths, relu, room)
         if greedy:
             take_largest(units, row, live, n_actions, choices, actions)
         elif n_actions == 2:
-            draw_of_two(units, row, live, choices, actions)
+            draw_from_two(units, row, live, choices, actions)
         else:
-            draw_of_many(units, row, live, n_actions, choices, actions)
+            draw_from_many(units, row, live, n_actions, choices, actions)
         if kept:
-            keep(trace, job, lanes, live, clock)
+            keep_visits(trace, job, lanes, live, clock)
         clock += 1
         ended = 0
         for lane in range(live):
-            reward, done = step(column(states, lane), actions[lane], column(streams, lane))
+            reward, done = step(lane_column(states, lane), actions[lane], lane_column(streams, lane))
             totals[lane] += factors[lane] * reward
             factors[lane] *= discount
             over[lane] = 1 if done else 0
             ended += over[lane]
         if clock == due:
-            ended, due = cut(lanes, live, horizon, clock)
+            ended, due = cut_late_lanes(lanes, live, horizon, clock)

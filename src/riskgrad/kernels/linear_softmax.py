@@ -6,56 +6,162 @@ A soft one-hot of 64 features with 4 entries takes a sixteenth of the products w
 is summed in one fixed order, so that a row has the same bits whatever else is in the batch. Sums over the batch are
 made in chunks of a fixed size, whose totals are then added in order, so that threads do not change them.
 
-Up to 64 observations are done together (see `_linear_block`).
+Up to 64 observations are done together. They are the last axis of what is computed, so that the compiler takes several
+exponentials at a time. Every number is made of its own observation alone, in one order.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from riskgrad.kernels.compile import cores, in_blocks, kernel, plain
-from riskgrad.kernels.elementary import log
-from riskgrad.kernels.linear_block import TOGETHER, empty_block, gather, pull, weigh
+from riskgrad.kernels.compile import contiguous, cores, helper, in_blocks, kernel
+from riskgrad.kernels.elementary import exp, log, trailing_zeros
 from riskgrad.types import FloatArray, IntArray
 
+TOGETHER = 64  # observations at most
+WORD = 64  # features that are looked at together for those that are not zero
+NOTHING, ONE = np.uint64(0), np.uint64(1)
 CHUNK = 4096  # observations whose scores are added up together
 
 
+class ObservationBlock(NamedTuple):
+    """Some observations, n at most, by the entries that are not zero, and what policies make of them.
+
+    Attributes:
+        visits: which observations they are [n].
+        rows: by which policy each is looked at [n].
+        indices, values, counts: their entries [n, k + 1], [n, k + 1], [n]; there is room for one too many.
+        logs: logits minus the largest [A, n].
+        chances: exp(logs) [A, n].
+        totals: sums of the chances [n].
+    """
+
+    visits: IntArray
+    rows: IntArray
+    indices: IntArray
+    values: FloatArray
+    counts: IntArray
+    logs: FloatArray
+    chances: FloatArray
+    totals: FloatArray
+
+
+@helper
+def empty_block(size: int, n_features: int, n_actions: int) -> ObservationBlock:
+    """Make room for a block of at most `size` observations."""
+    n = max(1, min(size, TOGETHER))
+    return ObservationBlock(
+        visits=np.zeros(n, dtype=np.int64),
+        rows=np.zeros(n, dtype=np.int64),
+        indices=np.empty((n, n_features + 1), dtype=np.int64),
+        values=np.empty((n, n_features + 1)),
+        counts=np.zeros(n, dtype=np.int64),
+        logs=np.empty((n_actions, n)),
+        chances=np.empty((n_actions, n)),
+        totals=np.empty(n),
+    )
+
+
+@helper
+def find_entries(block: ObservationBlock, n: int, observations: FloatArray) -> None:
+    """Find the entries of the first n observations of a block that are not zero.
+
+    First one bit for each of 64 features, several at a time, then a turn for each bit: a branch for each feature would
+    often be predicted wrongly, which costs more than all the rest.
+    """
+    indices, values, n_features = block.indices, block.values, observations.shape[1]
+    whole = n_features - n_features % WORD
+    for i in range(n):
+        b, count = block.visits[i], 0
+        for first in range(0, whole, WORD):
+            bits = NOTHING
+            for f in range(WORD):
+                bits |= (ONE if observations[b, first + f] != 0.0 else NOTHING) << np.uint64(f)
+            while bits != NOTHING:
+                f = first + trailing_zeros(bits)
+                indices[i, count], values[i, count] = f, observations[b, f]
+                count += 1
+                bits &= bits - ONE
+        for f in range(whole, n_features):
+            indices[i, count], values[i, count] = f, observations[b, f]
+            count += 1 if observations[b, f] != 0.0 else 0
+        block.counts[i] = count
+
+
+@helper
+def weigh_block(block: ObservationBlock, n: int, thetas: FloatArray) -> None:
+    """Fill logs, chances and totals of the first n observations."""
+    indices, values, logs, chances, totals = block.indices, block.values, block.logs, block.chances, block.totals
+    n_actions = len(logs)
+    for i in range(n):
+        row, count = block.rows[i], block.counts[i]
+        for a in range(n_actions):
+            total = 0.0
+            for k in range(count):
+                total += values[i, k] * thetas[row, indices[i, k] * n_actions + a]
+            logs[a, i] = total
+        totals[i] = logs[0, i]
+    for a in range(1, n_actions):
+        for i in range(n):
+            totals[i] = max(totals[i], logs[a, i])
+    for a in range(n_actions):
+        for i in range(n):
+            logs[a, i] -= totals[i]
+            chances[a, i] = exp(logs[a, i])
+    for i in range(n):
+        totals[i] = 0.0
+    for a in range(n_actions):
+        for i in range(n):
+            totals[i] += chances[a, i]
+
+
+@helper
+def pull_block(block: ObservationBlock, n: int, total: FloatArray, c: int) -> None:
+    """Add the gradients of `logs`, taken as slopes, times the logits of the first n observations to total[c]."""
+    indices, values, slopes = block.indices, block.values, block.logs
+    n_actions = len(slopes)
+    for i in range(n):
+        for k in range(block.counts[i]):
+            first, value = indices[i, k] * n_actions, values[i, k]
+            for a in range(n_actions):
+                total[c, first + a] += value * slopes[a, i]
+
+
 @kernel
-def _probabilities(begin: int, end: int, thetas: FloatArray, observations: FloatArray, answer: FloatArray) -> None:
+def _fill_probabilities(begin: int, end: int, thetas: FloatArray, observations: FloatArray, answer: FloatArray) -> None:
     """Fill answer [P, B, A] for the observations begin:end."""
     block = empty_block(end - begin, observations.shape[1], answer.shape[2])
     for first in range(begin, end, TOGETHER):
         n = min(TOGETHER, end - first)
         for i in range(n):
             block.visits[i] = first + i
-        gather(block, n, observations)
+        find_entries(block, n, observations)
         for p in range(len(thetas)):
             block.rows[:] = p
-            weigh(block, n, thetas)
+            weigh_block(block, n, thetas)
             for i in range(n):
                 for a in range(answer.shape[2]):
                     answer[p, first + i, a] = block.chances[a, i] / block.totals[i]
 
 
 @kernel
-def _own_probabilities(thetas: FloatArray, rows: IntArray, observations: FloatArray, answer: FloatArray) -> None:
+def _fill_own_probabilities(thetas: FloatArray, rows: IntArray, observations: FloatArray, answer: FloatArray) -> None:
     """Fill answer [B, A], each observation by the policy thetas[rows[b]]."""
     block = empty_block(len(rows), observations.shape[1], answer.shape[1])
     for first in range(0, len(rows), TOGETHER):
         n = min(TOGETHER, len(rows) - first)
         for i in range(n):
             block.visits[i], block.rows[i] = first + i, rows[first + i]
-        gather(block, n, observations)
-        weigh(block, n, thetas)
+        find_entries(block, n, observations)
+        weigh_block(block, n, thetas)
         for i in range(n):
             for a in range(answer.shape[1]):
                 answer[first + i, a] = block.chances[a, i] / block.totals[i]
 
 
 @kernel
-def _log_probabilities(
+def _fill_log_probabilities(
     begin: int,
     end: int,
     thetas: FloatArray,
@@ -70,16 +176,16 @@ def _log_probabilities(
         n = min(TOGETHER, end - first)
         for i in range(n):
             block.visits[i] = first + i
-        gather(block, n, observations)
+        find_entries(block, n, observations)
         for p in range(len(thetas)):
             block.rows[:] = p
-            weigh(block, n, thetas)
+            weigh_block(block, n, thetas)
             for i in range(n):
                 answer[p, first + i] = block.logs[actions[first + i], i] - log(block.totals[i])
 
 
 @kernel
-def _score_sums(
+def _add_scores(
     begin: int,
     end: int,
     theta: FloatArray,
@@ -100,18 +206,18 @@ def _score_sums(
                 visits[n] = b
                 n += 1 if coefficients[b] != 0.0 else 0
                 b += 1
-            gather(block, n, observations)
-            weigh(block, n, thetas)
+            find_entries(block, n, observations)
+            weigh_block(block, n, thetas)
             for a in range(n_actions):
                 for i in range(n):
                     logs[a, i] = chances[a, i] / totals[i] * -coefficients[visits[i]]
             for i in range(n):
                 logs[actions[visits[i]], i] += coefficients[visits[i]]
-            pull(block, n, answer, c)
+            pull_block(block, n, answer, c)
 
 
 @kernel
-def _entropy_sums(
+def _add_entropy_slopes(
     begin: int,
     end: int,
     theta: FloatArray,
@@ -132,8 +238,8 @@ def _entropy_sums(
             n = min(TOGETHER, len(observations) - first)
             for i in range(n):
                 block.visits[i] = first + i
-            gather(block, n, observations)
-            weigh(block, n, thetas)
+            find_entries(block, n, observations)
+            weigh_block(block, n, thetas)
             for i in range(n):
                 shifts[i], entropies[i] = log(totals[i]), 0.0
             for a in range(n_actions):
@@ -144,15 +250,15 @@ def _entropy_sums(
             for a in range(n_actions):
                 for i in range(n):
                     logs[a, i] = -coefficients[first + i] * chances[a, i] * (logs[a, i] + entropies[i])
-            pull(block, n, answer, c)
+            pull_block(block, n, answer, c)
 
 
 def all_probabilities(thetas: FloatArray, observations: FloatArray, n_actions: int) -> FloatArray:
     """Give pi(a | o_b) of every policy [P, B, A]."""
-    rows, answer = plain(thetas, np.float64), np.empty((len(thetas), len(observations), n_actions))
+    rows, answer = contiguous(thetas, np.float64), np.empty((len(thetas), len(observations), n_actions))
 
     def block(begin: int, end: int) -> None:
-        _probabilities(begin, end, rows, observations, answer)
+        _fill_probabilities(begin, end, rows, observations, answer)
 
     in_blocks(block, len(observations), cores())
     return answer
@@ -161,7 +267,9 @@ def all_probabilities(thetas: FloatArray, observations: FloatArray, n_actions: i
 def own_probabilities(thetas: FloatArray, rows: IntArray, observations: NDArray[Any], n_actions: int) -> FloatArray:
     """Give pi(a | o_b) of the policy thetas[rows[b]] for each observation [B, A]."""
     answer = np.empty((len(rows), n_actions))
-    _own_probabilities(plain(thetas, np.float64), plain(rows, np.int64), plain(observations, np.float64), answer)
+    _fill_own_probabilities(
+        contiguous(thetas, np.float64), contiguous(rows, np.int64), contiguous(observations, np.float64), answer
+    )
     return answer
 
 
@@ -169,10 +277,14 @@ def all_log_probabilities(
     thetas: FloatArray, observations: FloatArray, actions: NDArray[Any], n_actions: int
 ) -> FloatArray:
     """Give log pi(a_b | o_b) of every policy [P, B]."""
-    rows, taken, answer = plain(thetas, np.float64), plain(actions, np.int64), np.empty((len(thetas), len(actions)))
+    rows, taken, answer = (
+        contiguous(thetas, np.float64),
+        contiguous(actions, np.int64),
+        np.empty((len(thetas), len(actions))),
+    )
 
     def block(begin: int, end: int) -> None:
-        _log_probabilities(begin, end, rows, observations, taken, n_actions, answer)
+        _fill_log_probabilities(begin, end, rows, observations, taken, n_actions, answer)
 
     in_blocks(block, len(taken), cores())
     return answer
@@ -182,11 +294,15 @@ def score_total(
     theta: FloatArray, observations: FloatArray, actions: NDArray[Any], coefficients: FloatArray, n_actions: int
 ) -> FloatArray:
     """Give sum_b c_b grad log pi(a_b | o_b) [d]."""
-    vector, taken, scale = plain(theta, np.float64), plain(actions, np.int64), plain(coefficients, np.float64)
+    vector, taken, scale = (
+        contiguous(theta, np.float64),
+        contiguous(actions, np.int64),
+        contiguous(coefficients, np.float64),
+    )
     totals = np.zeros((-(-len(taken) // CHUNK), len(vector)))
 
     def block(begin: int, end: int) -> None:
-        _score_sums(begin, end, vector, observations, taken, scale, n_actions, totals)
+        _add_scores(begin, end, vector, observations, taken, scale, n_actions, totals)
 
     in_blocks(block, len(totals), cores())
     return np.sum(totals, axis=0)
@@ -194,11 +310,11 @@ def score_total(
 
 def entropy_total(theta: FloatArray, observations: FloatArray, coefficients: FloatArray, n_actions: int) -> FloatArray:
     """Give sum_b c_b grad H(pi(. | o_b)) [d]."""
-    vector, scale = plain(theta, np.float64), plain(coefficients, np.float64)
+    vector, scale = contiguous(theta, np.float64), contiguous(coefficients, np.float64)
     totals = np.zeros((-(-len(scale) // CHUNK), len(vector)))
 
     def block(begin: int, end: int) -> None:
-        _entropy_sums(begin, end, vector, observations, scale, n_actions, totals)
+        _add_entropy_slopes(begin, end, vector, observations, scale, n_actions, totals)
 
     in_blocks(block, len(totals), cores())
     return np.sum(totals, axis=0)

@@ -16,7 +16,7 @@ from riskgrad.types import FloatArray, IntArray
 
 
 @kernel
-def advance(
+def advance_mass(
     values: FloatArray,
     masses: FloatArray,
     begin: IntArray,
@@ -119,7 +119,7 @@ def _sink(keys: FloatArray, tops: IntArray, size: int, key: float, edge: int) ->
 
 
 @kernel
-def retreat(
+def pull_adjoints_back(
     values: FloatArray,
     masses: FloatArray,
     begin: IntArray,
@@ -169,8 +169,8 @@ def retreat(
 
 
 @kernel
-def clustered(values: FloatArray, masses: FloatArray, width: float) -> tuple[FloatArray, FloatArray]:
-    """Merge atoms in increasing order as `advance` does; give the clusters (values, masses)."""
+def merge_atoms(values: FloatArray, masses: FloatArray, width: float) -> tuple[FloatArray, FloatArray]:
+    """Merge atoms in increasing order as `advance_mass` does; give the clusters (values, masses)."""
     out_values, out_masses = np.empty(len(values)), np.empty(len(values))
     count = 0
     for at in range(len(values)):

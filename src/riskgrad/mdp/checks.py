@@ -17,13 +17,6 @@ def checked_horizon(horizon: int) -> int:
     return int(horizon)
 
 
-def checked_discount(discount: float) -> float:
-    """Return the discount, a number in (0, 1]."""
-    if isinstance(discount, bool) or not isinstance(discount, int | float | np.number) or not 0.0 < discount <= 1.0:
-        raise InputError("discount", "be in (0, 1]", discount)
-    return float(discount)
-
-
 def checked_start(start: int | ArrayLike, n_states: int) -> FloatArray:
     """Return the distribution of the first state [S] from a state or a distribution."""
     given = np.asarray(start)

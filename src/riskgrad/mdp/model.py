@@ -23,15 +23,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskgrad.checks import check_discount
 from riskgrad.errors import InputError
-from riskgrad.mdp.checks import (
-    check_rows,
-    checked_discount,
-    checked_horizon,
-    checked_start,
-    checked_terminal,
-    reachable_states,
-)
+from riskgrad.mdp.checks import check_rows, checked_horizon, checked_start, checked_terminal, reachable_states
 from riskgrad.mdp.outcomes import Outcomes, from_arrays, from_lists, merged
 from riskgrad.types import FloatArray, IntArray
 
@@ -192,7 +186,7 @@ def _fill(
         "n_states": n_states,
         "n_actions": n_actions,
         "horizon": checked_horizon(horizon),
-        "discount": checked_discount(discount),
+        "discount": check_discount(discount),
         "start": first,
         "terminal": is_terminal,
         "offsets": np.searchsorted(kept.rows, np.arange(n_states * n_actions + 1)).astype(np.int64),

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Never, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskgrad.checks import check_coefficients
 from riskgrad.errors import InputError
 from riskgrad.kernels.elementary import log_of
 from riskgrad.registry import PartList
@@ -52,39 +53,31 @@ class Policy(ABC):
 
     A policy with finitely many actions has to give `dim`, `probabilities`, `log_prob` and `score_sum`. Everything else
     has a default, which a policy overrides where it can do better or acts otherwise.
+
+    Attributes:
+        name: how `rg.train(..., policy=name)` calls it; such a policy has `fit`.
+        reads: what it can read; empty where that is not known, and any observation is tried.
+        acts: among which actions it chooses; None where that is not known.
+        has_density: whether it has `log_prob` and `score_sum`, which ratios, scores and entropy are made of.
+        layered: whether parameters multiply one another, as weights of layers do; it then takes shorter steps.
+        noise_size: how many uniform numbers one action takes, u.
+        inner: the policy that this one wraps, such as the one whose mode `Greedy` takes.
+        statistics: by which it normalizes observations; None where it takes them as they are.
     """
 
-    name: ClassVar[str] = ""  # how `rg.train(..., policy=name)` calls it; such a policy has `fit`
+    name: ClassVar[str] = ""
+    reads: tuple[ObservationKind, ...] = ()
+    acts: ActionKind | None = None
+    has_density: bool = True
+    layered: bool = False
+    noise_size: int = 1
+    inner: "Policy | None" = None
+    statistics: "ObservationStatistics | None" = None
 
     @property
     @abstractmethod
     def dim(self) -> int:
         """Number of parameters d."""
-
-    @property
-    def reads(self) -> tuple[ObservationKind, ...]:
-        """What it can read; empty where that is not known, and any observation is tried."""
-        return ()
-
-    @property
-    def acts(self) -> ActionKind | None:
-        """Among which actions it chooses; None where that is not known."""
-        return None
-
-    @property
-    def has_density(self) -> bool:
-        """Whether it has `log_prob` and `score_sum`, which ratios, scores and entropy are made of."""
-        return True
-
-    @property
-    def inner(self) -> "Policy | None":
-        """The policy that this one wraps, such as the one whose mode `Greedy` takes."""
-        return None
-
-    @property
-    def statistics(self) -> "ObservationStatistics | None":
-        """The statistics by which it normalizes observations; None where it takes them as they are."""
-        return None
 
     def by(self, statistics: "ObservationStatistics") -> "Policy":
         """Give the same policy by other statistics; only for one that normalizes observations."""
@@ -140,11 +133,6 @@ class Policy(ABC):
         options: dict[str, Any] = dict(recipe)
         return cls(**options)
 
-    @property
-    def layered(self) -> bool:
-        """Whether parameters multiply one another, as weights of layers do; such a policy takes shorter steps."""
-        return False
-
     @abstractmethod
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
         """Give pi_theta(a | o) for every action.
@@ -169,11 +157,6 @@ class Policy(ABC):
 
         It is a vector-Jacobian product: the scores of the visits [B, d] are never stored.
         """
-
-    @property
-    def noise_size(self) -> int:
-        """How many uniform numbers one action takes, u."""
-        return 1
 
     def act(
         self, thetas: FloatArray, rows: IntArray, observations: NDArray[Any], uniforms: FloatArray | None
@@ -213,7 +196,7 @@ class Policy(ABC):
         batch = np.asarray(observations)
         chances = self.probabilities(theta, batch)
         surprise = -log_of(np.maximum(chances, np.finfo(np.float64).tiny))
-        scale = checked_coefficients(coefficients, len(batch))[:, None] * chances * surprise
+        scale = check_coefficients(coefficients, len(batch))[:, None] * chances * surprise
         actions = np.arange(chances.shape[1], dtype=np.int64)
         repeated = np.repeat(batch, len(actions), axis=0)
         return self.score_sum(theta, repeated, np.tile(actions, len(batch)), scale.ravel())
@@ -222,15 +205,8 @@ class Policy(ABC):
 class WithoutDensity(Policy):
     """A policy whose action is a function of the observation: nothing to reweight and no score."""
 
-    @property
-    def has_density(self) -> bool:
-        """Never."""
-        return False
-
-    @property
-    def noise_size(self) -> int:
-        """No random number."""
-        return 0
+    has_density = False
+    noise_size = 0
 
     def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> Never:
         """Refuse: there is no density."""
@@ -260,67 +236,6 @@ def choose_actions(chances: FloatArray, uniforms: FloatArray | None) -> IntArray
     # scaled by the last sum, which may be one rounding away from 1, so that the last action is not favored
     passed = sums[:, :-1] <= (uniforms * sums[:, -1])[:, None]
     return np.asarray(np.sum(passed, axis=-1), dtype=np.int64)
-
-
-def checked_thetas(theta: ArrayLike, dim: int) -> tuple[FloatArray, bool]:
-    """Return thetas [P, d], and whether the caller gave one flat vector; refuse a wrong shape or NaN."""
-    thetas = np.asarray(theta, dtype=np.float64)
-    if thetas.ndim not in (1, 2) or thetas.shape[-1] != dim:
-        raise InputError("theta", f"have shape ({dim},) or (P, {dim})", f"shape {thetas.shape}")
-    if not np.all(np.isfinite(thetas)):
-        raise InputError("theta", "be finite", float(thetas[~np.isfinite(thetas)][0]))
-    return np.atleast_2d(thetas), thetas.ndim == 1
-
-
-def checked_theta(theta: ArrayLike, dim: int) -> FloatArray:
-    """Return one flat vector of parameters [d]."""
-    thetas, flat = checked_thetas(theta, dim)
-    if not flat:
-        raise InputError("theta", f"be one vector of shape ({dim},)", f"shape {thetas.shape}")
-    return thetas[0]
-
-
-def checked_batch(observations: ArrayLike, ndim: int) -> tuple[NDArray[Any], bool]:
-    """Return observations with the batch axis in front, and whether the caller gave a single one.
-
-    Args:
-        observations: one observation, or B of them.
-        ndim: number of axes of one observation: 0 for a state, 1 for a vector.
-    """
-    batch = np.asarray(observations)
-    if batch.ndim not in (ndim, ndim + 1):
-        raise InputError("observations", f"have {ndim} axes each, or one more for a batch", f"shape {batch.shape}")
-    return (batch[None], True) if batch.ndim == ndim else (batch, False)
-
-
-def checked_states(observations: ArrayLike, n_states: int) -> tuple[NDArray[np.intp], bool]:
-    """Return states [B], and whether the caller gave a single one; refuse what is not a state."""
-    batch, single = checked_batch(observations, 0)
-    if batch.dtype.kind not in "iu":
-        raise InputError("observations", "be integer states", batch.dtype)
-    if batch.size and (int(batch.min()) < 0 or int(batch.max()) >= n_states):
-        bad = batch[(batch < 0) | (batch >= n_states)]
-        raise InputError("observations", f"be states in 0..{n_states - 1}", int(bad[0]))
-    return batch.astype(np.intp, copy=False), single
-
-
-def checked_actions(actions: ArrayLike, size: int, n_actions: int) -> NDArray[np.intp]:
-    """Return action indices [B]; refuse another number of them, or what is not an action."""
-    chosen = np.atleast_1d(np.asarray(actions))
-    if chosen.shape != (size,) or chosen.dtype.kind not in "iu":
-        raise InputError("actions", f"be integers of shape ({size},)", f"{chosen.dtype} of shape {chosen.shape}")
-    if chosen.size and (int(chosen.min()) < 0 or int(chosen.max()) >= n_actions):
-        bad = chosen[(chosen < 0) | (chosen >= n_actions)]
-        raise InputError("actions", f"be in 0..{n_actions - 1}", int(bad[0]))
-    return chosen.astype(np.intp, copy=False)
-
-
-def checked_coefficients(coefficients: ArrayLike, size: int) -> FloatArray:
-    """Return the coefficients [B] of a sum of scores."""
-    weights = np.atleast_1d(np.asarray(coefficients, dtype=np.float64))
-    if weights.shape != (size,):
-        raise InputError("coefficients", f"have shape ({size},)", f"shape {weights.shape}")
-    return weights
 
 
 def drop_axes(values: FloatArray, flat: bool, single: bool) -> FloatArray:

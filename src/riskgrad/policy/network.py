@@ -13,10 +13,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskgrad.checks import check_count, check_states
 from riskgrad.errors import InputError, UnknownNameError
-from riskgrad.kernels import network as kernels
-from riskgrad.kernels.compile import cores, in_blocks, plain
-from riskgrad.policy.base import checked_states
+from riskgrad.kernels import network_passes
+from riskgrad.kernels.compile import contiguous, cores, in_blocks
 from riskgrad.types import FloatArray, IntArray
 
 Activation = Literal["tanh", "relu"]
@@ -41,8 +41,7 @@ class Network:
 
     def __post_init__(self) -> None:
         for name, value in (("inputs", self.inputs), *(("hidden", units) for units in self.hidden)):
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-                raise InputError(name, "be an integer of at least 1", value)
+            check_count(name, value)
         if self.activation not in ("tanh", "relu"):
             raise UnknownNameError("activation", self.activation, ["tanh", "relu"])
         object.__setattr__(self, "sizes", np.array(self.widths, dtype=np.int64))
@@ -69,15 +68,15 @@ class Network:
     def apply(self, thetas: FloatArray, rows: IntArray, inputs: FloatArray) -> FloatArray:
         """Give the outputs [B, n] of inputs [B, k], each through thetas[rows[b]]; theta may be longer than dim."""
         outputs = np.empty((len(rows), self.outputs))
-        kernels.forward(thetas, rows, inputs, self.sizes, self.relu, outputs)
+        network_passes.forward(thetas, rows, inputs, self.sizes, self.relu, outputs)
         return outputs
 
     def apply_all(self, thetas: FloatArray, inputs: FloatArray) -> FloatArray:
         """Give the outputs [P, B, n] of the same inputs [B, k] through each of thetas [P, d]."""
         found = np.empty((len(thetas), len(inputs), self.outputs))
-        rows, relu = plain(thetas, np.float64), self.relu
+        rows, relu = contiguous(thetas, np.float64), self.relu
         in_blocks(
-            lambda begin, end: kernels.forward_all(begin, end, rows, inputs, self.sizes, relu, found),
+            lambda begin, end: network_passes.forward_all(begin, end, rows, inputs, self.sizes, relu, found),
             len(inputs),
             cores(),
         )
@@ -86,19 +85,19 @@ class Network:
     def pullback(self, theta: FloatArray, inputs: FloatArray, cotangents: FloatArray) -> FloatArray:
         """Give the sum over b of cotangents[b] . d outputs[b] / d theta, as long as theta."""
         gradient = np.zeros(len(theta))
-        kernels.pullback(plain(theta, np.float64), inputs, self.sizes, self.relu, cotangents, gradient)
+        network_passes.pullback(contiguous(theta, np.float64), inputs, self.sizes, self.relu, cotangents, gradient)
         return gradient
 
     def checked_inputs(self, observations: ArrayLike) -> tuple[FloatArray, bool]:
         """Return inputs [B, k], and whether the caller gave a single observation; integers are one-hot states."""
         batch = np.asarray(observations)
         if batch.ndim < 2 and batch.dtype.kind in "iu":
-            states, single = checked_states(batch, self.inputs)
+            states, single = check_states(batch, self.inputs)
             return one_hot(states, self.inputs), single
         if batch.ndim not in (1, 2) or batch.shape[-1] != self.inputs or batch.dtype.kind not in "iufb":
             rule = f"be vectors of {self.inputs} numbers or integer states"
             raise InputError("observations", rule, f"{batch.dtype} of shape {batch.shape}")
-        return np.atleast_2d(plain(batch, np.float64)), batch.ndim == 1
+        return np.atleast_2d(contiguous(batch, np.float64)), batch.ndim == 1
 
     def inputs_as_given(self, observations: NDArray[Any]) -> FloatArray:
         """Give inputs [B, k] from observations that a source of episodes has checked."""
@@ -107,7 +106,7 @@ class Network:
         # a source gives this layout; the check is quicker than np.require
         if observations.dtype == np.float64 and observations.flags.carray:
             return observations
-        return plain(observations, np.float64)
+        return contiguous(observations, np.float64)
 
     def draw_start(self, generator: np.random.Generator, last: float) -> FloatArray:
         """Draw a start [d]: weights of variance 1 / inputs (2 / inputs for relu), the last layer scaled, biases 0."""

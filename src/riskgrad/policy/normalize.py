@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from riskgrad.errors import InputError
 from riskgrad.policy.base import Layers, Policy, describe_policy, rebuild_policy
 from riskgrad.policy.bounds import Bounds
-from riskgrad.types import ActionKind, FloatArray, IntArray, ObservationKind, Vectors
+from riskgrad.types import FloatArray, IntArray, Vectors
 
 LIMIT: Final = 10.0
 SMALLEST_STD: Final = 1e-8
@@ -130,39 +130,19 @@ class Normalized(Policy):
     """
 
     def __init__(self, policy: Policy, statistics: ObservationStatistics, limit: float = LIMIT) -> None:
-        self._inner, self._statistics, self.limit = policy, statistics, float(limit)
+        self._inner = self.inner = policy
+        self._statistics = self.statistics = statistics
+        self.limit = float(limit)
         self._mean, self._scale = statistics.mean, 1.0 / statistics.std
+        own = Vectors(len(self._mean))
+        self.reads = (own,) if not policy.reads or own in policy.reads else policy.reads
+        self.acts, self.has_density = policy.acts, policy.has_density
+        self.layered, self.noise_size = policy.layered, policy.noise_size
 
     @property
     def dim(self) -> int:
         """Number of parameters d, those of the policy."""
         return self._inner.dim
-
-    @property
-    def inner(self) -> Policy:
-        """The policy that sees normalized observations."""
-        return self._inner
-
-    @property
-    def statistics(self) -> ObservationStatistics:
-        """By which observations are normalized."""
-        return self._statistics
-
-    @property
-    def reads(self) -> tuple[ObservationKind, ...]:
-        """Vectors as long as the statistics, where the policy reads those."""
-        own = Vectors(len(self._mean))
-        return (own,) if not self._inner.reads or own in self._inner.reads else self._inner.reads
-
-    @property
-    def acts(self) -> ActionKind | None:
-        """As the policy acts."""
-        return self._inner.acts
-
-    @property
-    def has_density(self) -> bool:
-        """Whether the policy has one."""
-        return self._inner.has_density
 
     @property
     def action_bounds(self) -> Bounds | None:
@@ -195,16 +175,6 @@ class Normalized(Policy):
         for feature, middle in enumerate(self._mean.tolist()):
             biases -= middle * weights[:, feature]
         return np.concatenate([weights.reshape(len(inner), size), biases, inner[:, size + outputs :]], axis=1)
-
-    @property
-    def layered(self) -> bool:
-        """Whether the policy is; see `Policy.layered`."""
-        return self._inner.layered
-
-    @property
-    def noise_size(self) -> int:
-        """As many uniform numbers as the policy takes."""
-        return self._inner.noise_size
 
     def by(self, statistics: ObservationStatistics) -> "Normalized":
         """Give the same policy by other statistics."""

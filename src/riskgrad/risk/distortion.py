@@ -47,7 +47,7 @@ class DistortionMeasure(RiskMeasure):
         estimator: "self-normalized" (default), or "paper" for `eq:hat_rho_H1` as it stands.
     """
 
-    estimator: DistortionEstimator  # pyright: ignore[reportIncompatibleVariableOverride]
+    estimator: DistortionEstimator
     has_influence = True
 
     @property
@@ -134,7 +134,7 @@ class Distortion(DistortionMeasure):
     """
 
     g: DistortionFunction
-    estimator: DistortionEstimator = field(default="self-normalized", kw_only=True)  # pyright: ignore[reportIncompatibleVariableOverride]
+    estimator: DistortionEstimator = field(default="self-normalized", kw_only=True)
 
     def __post_init__(self) -> None:
         if not isinstance(self.g, DistortionFunction):
@@ -164,7 +164,7 @@ def check_estimator(estimator: str) -> None:
 def distortion_smoothness(
     g: DistortionFunction,
     problem: Constants,
-    estimator: Literal["on-policy", "self-normalized", "paper"],  # pyright: ignore[reportIncompatibleVariableOverride]
+    estimator: Literal["on-policy", "self-normalized", "paper"],
     *,
     literal: bool,
 ) -> Smoothness:

@@ -28,7 +28,7 @@ class Mean(RiskMeasure):
     example = "mean"
     has_influence = True
     attitude = "neutral"
-    estimator: Literal["self-normalized", "unbiased"] = field(default="self-normalized", kw_only=True)  # pyright: ignore[reportIncompatibleVariableOverride]
+    estimator: Literal["self-normalized", "unbiased"] = field(default="self-normalized", kw_only=True)
 
     def __post_init__(self) -> None:
         if self.estimator not in ("self-normalized", "unbiased"):

@@ -41,8 +41,9 @@ from numpy.typing import ArrayLike
 
 from riskgrad.checks import check_number, check_share
 from riskgrad.distortion import Attitude, DistortionFunction
-from riskgrad.distortion.base import check_attitude, write_name
+from riskgrad.distortion.base import check_attitude
 from riskgrad.errors import InputError, UnknownNameError
+from riskgrad.registry import write_name
 from riskgrad.risk.base import Axiom, RiskMeasure
 from riskgrad.risk.sample import Sample, checked_sample
 from riskgrad.risk.smoothness import (
@@ -83,7 +84,7 @@ class MeanVariance(RiskMeasure):
     has_influence = True
     lam: float
     attitude: Attitude = "averse"
-    estimator: MeanVarianceEstimator = field(default="self-normalized", kw_only=True)  # pyright: ignore[reportIncompatibleVariableOverride]
+    estimator: MeanVarianceEstimator = field(default="self-normalized", kw_only=True)
 
     def __post_init__(self) -> None:
         check_attitude(self.attitude)
@@ -173,7 +174,7 @@ class MeanVariance(RiskMeasure):
         return f"the mean return {sign} {self.lam:.4g} times its variance"
 
     def __str__(self) -> str:
-        return write_name(self.name, self.lam, attitude=self.attitude)
+        return write_name(self.name, self.lam, self.attitude if self.attitude == "seeking" else "")
 
 
 def _normalized_variance(sample: Sample) -> FloatArray:
@@ -209,7 +210,7 @@ def _pair_sums(sample: Sample) -> tuple[FloatArray, FloatArray]:
 def mean_variance_smoothness(
     price: float,
     problem: Constants,
-    estimator: Literal["on-policy", "self-normalized", "unbiased", "paper"],  # pyright: ignore[reportIncompatibleVariableOverride]
+    estimator: Literal["on-policy", "self-normalized", "unbiased", "paper"],
     *,
     literal: bool,
 ) -> Smoothness:

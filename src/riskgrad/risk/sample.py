@@ -140,7 +140,7 @@ def weighted_distorted_mean(g: DistortionFunction, sample: Sample, *, literal: b
     values, weights, size = sample.values, sample.weights, sample.size
     if weights is None:  # at equal weights both are the on-policy estimator
         return distorted_mean(g, values)
-    from riskgrad.kernels.ladder import climb  # noqa: PLC0415 - brings numba, which unweighted estimates do not need
+    from riskgrad.kernels.ladder import build_ladder  # noqa: PLC0415 - brings numba, which unweighted estimates do not need
 
     full = (*sample.shape, size)
     rows = np.ascontiguousarray(np.broadcast_to(weights, full)).reshape(-1, size)
@@ -153,7 +153,7 @@ def weighted_distorted_mean(g: DistortionFunction, sample: Sample, *, literal: b
         block = slice(start, start + step)
         owned = table if shared else table[block]
         ranks = np.argsort(owned, axis=1) if order is None else order
-        lowest, steps, levels, sound = climb(owned, ranks, rows[block], literal)
+        lowest, steps, levels, sound = build_ladder(owned, ranks, rows[block], literal)
         if not sound:
             refuse_bad_values(values)
             refuse_bad_weights(weights)

@@ -46,7 +46,7 @@ def find_obstacles(settings: Settings) -> list[str]:
     """Say what of a run its options cannot express; empty if they repeat it."""
     found: list[str] = []
     if settings.env is None:
-        found.append(f"env: {settings.env_text or 'not known'}")
+        found.append(f"env: {settings.source or 'not known'}")
     if settings.env_options_text:
         found.append(f"{OPTIONS}: {settings.env_options_text}")
     if not _parses(settings.risk):

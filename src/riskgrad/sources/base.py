@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from riskgrad.errors import InputError
@@ -25,7 +24,7 @@ from riskgrad.policy import ObservationStatistics, Policy
 from riskgrad.policy.normalize import LIMIT
 from riskgrad.random import Stream
 from riskgrad.registry import PartList
-from riskgrad.types import ActionKind, Episodes, IntArray, ObservationKind, Returns
+from riskgrad.types import ActionKind, Choice, Episodes, Numbers, ObservationKind, Returns, States
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
@@ -62,7 +61,7 @@ class EnvOptions:
     discount: float | None = None
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     threads: int | None = None
-    backend: Workers | None = None
+    backend: str | Workers | None = None
     factory: Callable[..., Any] | None = None
 
     def refuse_other(self, horizon: int | None, discount: float | None) -> None:
@@ -84,6 +83,7 @@ class Source(ABC):
     name: ClassVar[str] = ""  # how listings call this kind
     observes: ClassVar[bool] = False  # whether it has `returns_and_statistics`
     workers: ClassVar[Literal["threads", "backend", "none"]] = "none"  # who plays at once
+    plays: ClassVar[tuple[type, ...]] = ()  # what it alone plays, whatever it is
     general: ClassVar[bool] = False  # whether it plays any environment, and is asked after those that play some
 
     @property
@@ -169,6 +169,10 @@ class Source(ABC):
         """Close what was opened here, such as environments."""
         return
 
+    def stop_workers(self) -> None:
+        """End the processes that were started for its work; the next work starts new ones."""
+        return
+
     def fingerprint(self) -> str:
         """Say in one line what is played: a run goes on with the same one only."""
         text = str(self)
@@ -189,18 +193,26 @@ class Source(ABC):
 SOURCES = PartList("source", Source, "riskgrad.sources")
 
 
-def checked_episodes(episodes: int) -> int:
-    """Return m, at least 1."""
-    if isinstance(episodes, bool) or not isinstance(episodes, int | np.integer) or episodes < 1:
-        raise InputError("episodes", "be an integer of at least 1", episodes)
-    return int(episodes)
+def check_fit(policy: Policy, source: Source) -> None:
+    """Refuse a policy that reads other observations than a source gives, or chooses among other actions.
 
-
-def checked_pairs(pairs: ArrayLike | None, rows: int) -> IntArray:
-    """Return the pair of each row [P]; by default all differ."""
-    if pairs is None:
-        return np.arange(rows)
-    found = np.asarray(pairs)
-    if found.shape != (rows,) or found.dtype.kind not in "iu" or np.any(found < 0):
-        raise InputError("pairs", f"be {rows} integers of at least 0, one per row of thetas", pairs)
-    return found.astype(np.int64)
+    Both say so in the types of `riskgrad.types`, which are compared here and nowhere else. What one of them does not
+    say, such as a policy of the user's own, is tried as it is.
+    """
+    gives, takes, acts = source.gives, source.takes, policy.acts
+    if gives is not None and policy.reads and gives not in policy.reads:
+        if isinstance(gives, States):
+            rule = f"read states, of which the environment has {gives.n}"
+            raise InputError("policy", rule, policy, "see rg.policy.TabularGibbs and rg.policy.MLP")
+        raise InputError("policy", f"read vectors of the environment's {gives.size} numbers", policy)
+    if takes is None or acts is None or acts == takes:
+        return
+    if isinstance(takes, Numbers):
+        # a policy may keep within bounds of its own
+        if not isinstance(acts, Numbers) or acts.size != takes.size:
+            raise InputError("policy", f"have actions of {takes.size} numbers", policy, "see rg.policy.Gaussian")
+    elif isinstance(acts, Numbers):
+        raise InputError("policy", "have discrete actions", policy, "see rg.policy.MLP")
+    else:
+        wanted = takes.n if isinstance(takes, Choice) else takes.sizes
+        raise InputError("policy", f"have the environment's actions, {wanted}", policy)

@@ -2,8 +2,8 @@
 
     P policies at once   m episodes each   S states   A actions   d parameters   V visits
 
-How a step is drawn, and how precisely, is in `kernels.tabular_tables`; how five episodes advance together is in
-`kernels.tabular`.
+How a step is drawn, and how precisely, is in `kernels.sampler_tables`; how five episodes advance together is in
+`kernels.sampler`.
 
 What is decided here, and why:
 
@@ -27,10 +27,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskgrad.checks import check_count, check_pairs, check_theta, check_theta_rows
 from riskgrad.errors import InputError
-from riskgrad.kernels import tabular as kernels
-from riskgrad.kernels.compile import cores, in_blocks, plain
-from riskgrad.kernels.tabular_tables import (
+from riskgrad.kernels import sampler
+from riskgrad.kernels.compile import contiguous, cores, in_blocks
+from riskgrad.kernels.sampler_tables import (
     outcome_tables,
     thresholds_of_preferences,
     thresholds_of_probabilities,
@@ -39,10 +40,8 @@ from riskgrad.making import close_or_warn
 from riskgrad.mdp import FiniteMDP, from_gymnasium
 from riskgrad.mdp.from_gym import has_table
 from riskgrad.policy import Policy
-from riskgrad.policy.base import checked_theta, checked_thetas
 from riskgrad.random import Stream
-from riskgrad.sources.base import EnvOptions, Source, checked_episodes, checked_pairs
-from riskgrad.sources.fit import check_fit
+from riskgrad.sources.base import EnvOptions, Source, check_fit
 from riskgrad.sources.gymnasium.recipe import EnvRecipe, is_id_or_env
 from riskgrad.types import Choice, Episodes, FloatArray, IntArray, Returns, States, digest
 
@@ -60,13 +59,14 @@ class TabularSource(Source):
 
     name = "finite model"
     workers = "threads"
+    plays = (FiniteMDP,)
 
     def __init__(self, mdp: FiniteMDP, threads: int | None = None) -> None:
-        if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
-            raise InputError("threads", "be an integer of at least 1", threads)
         self._mdp = mdp
-        self.threads = threads or cores()
-        self._tables, self._heads = outcome_tables(mdp)
+        self.threads = cores() if threads is None else check_count("threads", threads)
+        self._tables, self._heads = outcome_tables(
+            mdp.offsets, mdp.probabilities, mdp.next_states, mdp.rewards, mdp.ends, mdp.start, mdp.horizon, mdp.discount
+        )
 
     @property
     def mdp(self) -> FiniteMDP:
@@ -102,9 +102,7 @@ class TabularSource(Source):
         self, policy: Policy, thetas: ArrayLike, episodes: int, stream: Stream, pairs: ArrayLike | None = None
     ) -> Returns:
         """Play m episodes of each of P policies; see `Source.returns`."""
-        rows, flat = checked_thetas(thetas, policy.dim)
-        if flat:
-            raise InputError("thetas", f"have shape (P, {policy.dim})", f"shape ({policy.dim},)", "use thetas[None]")
+        rows = check_theta_rows(thetas, policy.dim)
         return self._sample(lambda part: self._thresholds(policy, rows[part]), len(rows), episodes, stream, pairs)
 
     def returns_from_tables(
@@ -120,14 +118,16 @@ class TabularSource(Source):
 
     def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
         """Play m episodes of one policy and keep what they visited; see `Source.record`."""
-        m = checked_episodes(episodes)
-        vector = checked_theta(theta, policy.dim)
+        m = check_count("episodes", episodes)
+        vector = check_theta(theta, policy.dim)
         thresholds = self._thresholds(policy, vector[None]).ravel()
         key = stream.keys(np.zeros(1, dtype=np.int64))[0]
         values, lengths, visited = np.empty(m), np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64)
 
         def block(begin: int, end: int) -> tuple[IntArray, IntArray]:
-            return kernels.record(begin, end, key, thresholds, self._tables, self._heads, values, lengths, visited)
+            return sampler.sample_visits(
+                begin, end, key, thresholds, self._tables, self._heads, values, lengths, visited
+            )
 
         codes, counts = zip(*in_blocks(block, m, self.threads), strict=True)
         visits = np.concatenate(codes)
@@ -179,8 +179,8 @@ class TabularSource(Source):
         stream: Stream,
         pairs: ArrayLike | None,
     ) -> Returns:
-        m = checked_episodes(episodes)
-        keys = stream.keys(checked_pairs(pairs, rows))
+        m = check_count("episodes", episodes)
+        keys = stream.keys(check_pairs(pairs, rows))
         answer = Returns(values=np.empty((rows, m)), lengths=np.empty((rows, m), dtype=np.int64))
         step = max(1, LARGEST_TABLE // int(self._tables.size))
 
@@ -208,7 +208,7 @@ class TabularSource(Source):
         values, lengths = values.reshape(-1), lengths.reshape(-1)
 
         def block(begin: int, end: int) -> None:
-            kernels.sample(begin, end, m, keys, thresholds, self._tables, self._heads, values, lengths)
+            sampler.sample_returns(begin, end, m, keys, thresholds, self._tables, self._heads, values, lengths)
 
         in_blocks(block, len(values), threads)
 
@@ -216,7 +216,7 @@ class TabularSource(Source):
         """Give the thresholds [P, S, 2^L] of policies with checked parameters [P, d]."""
         check_fit(policy, self)
         n_states, n_actions = self.mdp.n_states, self.mdp.n_actions
-        preferences = policy.preference_table(plain(thetas, np.float64))
+        preferences = policy.preference_table(contiguous(thetas, np.float64))
         if preferences is not None:
             thresholds = self._room(len(thetas))
             thresholds_of_preferences(preferences, thresholds)
@@ -229,7 +229,7 @@ class TabularSource(Source):
 
     def _thresholds_of_tables(self, tables: FloatArray) -> NDArray[np.uint64]:
         thresholds = self._room(len(tables))
-        thresholds_of_probabilities(plain(tables, np.float64), thresholds)
+        thresholds_of_probabilities(contiguous(tables, np.float64), thresholds)
         return thresholds
 
     def _room(self, rows: int) -> NDArray[np.uint64]:

@@ -105,7 +105,7 @@ def _check_refusals(policy: Policy, batch: NDArray[Any]) -> None:
             policy.log_prob(theta, batch, np.zeros(len(batch), dtype=np.int64))
         except ValueError:
             continue
-        raise ContractError(f"{policy}: {what} as theta must be a ValueError; see riskgrad.policy.base.checked_thetas")
+        raise ContractError(f"{policy}: {what} as theta must be a ValueError; see riskgrad.policy.base.check_thetas")
 
 
 def _check_stacking(policy: Policy, thetas: FloatArray, batch: NDArray[Any], actions: NDArray[Any]) -> None:

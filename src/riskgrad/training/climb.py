@@ -1,26 +1,34 @@
 """Ascent steps on one batch, each reweighted to the theta that it starts from.
 
-One step per batch is the paper's. On a batch of the current policy more steps are taken, while the effective sample
-size stays above the floor.
+One step per batch is the paper's. On a batch of the current policy more steps are taken, while the batch is worth more
+than a floor, a part of its m episodes (see `riskgrad.weights`). Below the floor it says too little:
+
+- perturbed policies too far from theta: the smoothing is halved until they are not,
+- a step that leads there, where the next batch will not be the new policy's own: the step is halved, then refused,
+- theta itself is there: no step is taken on this batch.
+
+Each is an event in the record of the run. A floor of 0 switches all of them off.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from riskgrad.checks import check_count, check_share
-from riskgrad.gradient.noise import batch_error, estimate_errors
+from riskgrad.gradient import batch_error
 from riskgrad.risk import RiskMeasure
+from riskgrad.risk.base import error_of_mean
 from riskgrad.settings import Rule, option
 from riskgrad.training.algorithm import Algorithm, Info, State
 from riskgrad.training.batches import check_behavior, find_floor
-from riskgrad.training.guards import ratios_from_logs, shorten_smoothing, shorten_step, worth, worth_at
 from riskgrad.training.normalization import policy_after
 from riskgrad.training.problem import Problem
 from riskgrad.types import FloatArray, Gradient
-from riskgrad.weights import log_ratios
+from riskgrad.weights import log_ratios, ratios_from_logs, worth, worth_at
+
+MOST_HALVINGS: Final = 8
 
 
 @dataclass(frozen=True)
@@ -155,7 +163,7 @@ class Climb:
         """Give where the iteration ends, and what it tells."""
         start, problem = self._start, self._problem
         moves = problem.moves_statistics(start) and problem.batches.renewed
-        policy = policy_after(start.policy, self.batch, moves)
+        policy = policy_after(start.policy, self.batch) if moves else start.policy
         state = replace(self._now, iteration=start.iteration + 1, policy=policy)
         return state, Info({**self._line, "events": self._events}, self._sampled, self.batch.values)
 
@@ -173,10 +181,61 @@ class Climb:
         return {
             "risk": float(risk.estimate(values, point.weights)),
             "mean": float(np.sum(weights * values) / np.sum(weights)),
-            **estimate_errors(risk, values, point.weights),
+            "mean_error": error_of_mean(values, point.weights),
+            "risk_error": risk.standard_error(values, point.weights),
             "path": self._problem.path_weight(self._start),
             "gradient_norm": None,
             "gradient_error": None,
             "ess": point.size,
             "steps": 0,
         }
+
+
+def shorten_smoothing(
+    logs_at: Callable[[float], FloatArray], smoothing: float, least: float
+) -> tuple[float, FloatArray, float, str | None]:
+    """Shorten the smoothing until the batch's median worth for the perturbed policies reaches `least`.
+
+    Args:
+        logs_at: smoothing -> log weights [2n, m] of the perturbed policies.
+        smoothing: mu.
+        least: the worth that is enough; 0 for any.
+
+    Returns:
+        the smoothing, its log weights, their smallest worth, and what happened, or None.
+    """
+    mu, logs = smoothing, logs_at(smoothing)
+    worths = worth(logs)
+    for _ in range(MOST_HALVINGS):
+        if float(np.median(worths)) >= least:
+            break
+        mu /= 2.0
+        logs = logs_at(mu)
+        worths = worth(logs)
+    event = None if mu == smoothing else f"smoothing shortened from {smoothing:g} to {mu:g}"
+    return mu, logs, float(np.min(worths)), event
+
+
+def shorten_step(
+    worth_of: Callable[[FloatArray], float], theta: FloatArray, moved: FloatArray, least: float
+) -> tuple[FloatArray, str | None]:
+    """Shorten a step until the batch is still worth enough where it leads; theta itself if that does not help.
+
+    Args:
+        worth_of: theta [d] -> worth of the batch there.
+        theta: from where [d].
+        moved: to where [d].
+        least: the worth that is enough; 0 for any.
+
+    Returns:
+        where to, and what happened, or None.
+    """
+    if least == 0.0:
+        return moved, None
+    part = 1.0
+    for _ in range(MOST_HALVINGS):
+        there = theta + part * (moved - theta)
+        if worth_of(there) >= least:
+            return there, None if part == 1.0 else f"step shortened to {part:g} of its length"
+        part /= 2.0
+    return theta, "step refused: there the batch would be worth too little"

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskgrad.errors import EpisodeError
-from riskgrad.kernels.settle import settle
-from riskgrad.kernels.streams import draw
+from riskgrad.kernels.episode_sums import add_rewards
+from riskgrad.kernels.streams import fill_uniforms
 from riskgrad.random import environment_seeds
 from riskgrad.sources.gymnasium.blocks import BlockResult, Diary, EpisodeBlock
 from riskgrad.sources.gymnasium.recipe import Env
@@ -107,7 +107,7 @@ class _SingleRun:
             front = self.state.first(n)
             flat = front.observations.reshape(-1)
             while self.busy == n:
-                draw(front.streams, front.uniforms)
+                fill_uniforms(front.streams, front.uniforms)
                 actions = policy.act(thetas, front.rows, front.observations, front.uniforms)
                 if diary.active:
                     diary.note(front.episodes, front.observations, actions)
@@ -142,7 +142,7 @@ class _SingleRun:
         if not lanes.reader.together(found, flat):
             for lane, each in enumerate(found):
                 front.observations[lane] = self._convert(lane, lanes.reader.read, each)
-        if not settle(earned, lanes.discount, front.totals, front.factors, flat):
+        if not add_rewards(earned, lanes.discount, front.totals, front.factors, flat):
             for lane in range(len(found)):
                 self._check_finite(lane, earned[lane])
 

@@ -15,6 +15,7 @@ import gymnasium
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import VectorEnv
 
+from riskgrad.checks import check_env_options
 from riskgrad.errors import InputError
 from riskgrad.making import explain_failure, full_id
 
@@ -37,7 +38,7 @@ class EnvRecipe:
     @classmethod
     def of(cls, env: Environment, options: Mapping[str, Any] | None) -> "EnvRecipe":
         """Read what a user calls an environment; an id is looked up here, so that other processes need not know it."""
-        given = checked_options(options)
+        given = check_env_options(options)
         if isinstance(env, gymnasium.Env) and given:
             raise InputError("env_options", "come with an id, a class or a factory, not an environment", sorted(given))
         if isinstance(env, str):
@@ -94,15 +95,6 @@ class EnvRecipe:
             pickle.dumps(self)
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise InputError("env", "be found by its name in each process", self.name, advice) from error
-
-
-def checked_options(options: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Give an environment's options by name; none for None."""
-    if options is None:
-        return {}
-    if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):
-        raise InputError("env_options", "be a dictionary from names to values, or None", options)
-    return dict(options)
 
 
 def name_of(env: Env) -> str:

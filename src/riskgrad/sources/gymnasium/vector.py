@@ -14,7 +14,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
 from riskgrad.errors import EpisodeError, RiskgradError
-from riskgrad.kernels.streams import draw
+from riskgrad.kernels.streams import fill_uniforms
 from riskgrad.random import environment_seeds
 from riskgrad.sources.gymnasium.blocks import BlockResult, Diary, EpisodeBlock
 from riskgrad.sources.gymnasium.spaces import ActionWriter
@@ -111,7 +111,7 @@ class _VectorRun:
         if not np.all(np.isfinite(seen)):
             raise ValueError("an observation is not finite")
         uniforms = np.empty((len(who), policy.noise_size))
-        draw(streams, uniforms)
+        fill_uniforms(streams, uniforms)
         self.streams[who] = streams
         actions = policy.act(self.block.thetas, self.block.rows[who], seen, uniforms)
         if self.diary.active:

@@ -22,13 +22,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from riskgrad.kernels.compile import inlined, kernel, plain
-from riskgrad.mdp import FiniteMDP
+from riskgrad.kernels.compile import contiguous, inline_kernel, kernel
+from riskgrad.kernels.elementary import exp
+from riskgrad.kernels.streams import Words
 from riskgrad.types import FloatArray, IntArray
 
 ENDS = np.uint64(1 << 31)  # the bit of a target that says that the episode is over
 CERTAIN = np.uint64(1 << 62)  # the threshold that no number reaches
-ROUNDING = 6755399441055744.0 + 1023.0  # 1.5 * 2^52: adding it rounds to an integer; 1023 is the bias of an exponent
 ALWAYS_PADDED = 1 << 15  # slots that stay close to the processor, so that padding them costs nothing
 
 
@@ -62,30 +62,55 @@ class OutcomeTables(NamedTuple):
     discount: float
 
 
-def outcome_tables(mdp: FiniteMDP) -> tuple[OutcomeTables, NDArray[np.uint64] | None]:
-    """Lay out a model for the sampler; the second part is `heads` [S * 2^L], or None where rows are padded."""
-    levels = max(1, (mdp.n_actions - 1).bit_length())
+def outcome_tables(
+    offsets: IntArray,
+    probabilities: FloatArray,
+    next_states: IntArray,
+    rewards: FloatArray,
+    ends: NDArray[np.bool_],
+    start: FloatArray,
+    horizon: int,
+    discount: float,
+) -> tuple[OutcomeTables, Words | None]:
+    """Lay out a model for the sampler.
+
+    Args:
+        offsets: outcomes of action a in state s are offsets[s * A + a]:offsets[s * A + a + 1] [S * A + 1].
+        probabilities: chance of each outcome [K].
+        next_states: where it leads [K].
+        rewards: its reward [K].
+        ends: whether it ends the episode [K].
+        start: chance that an episode begins in each state [S].
+        horizon: steps after which an episode ends.
+        discount: discount.
+
+    Returns:
+        the tables, and `heads` [S * 2^L], or None where rows are padded.
+    """
+    n_states = len(start)
+    n_actions = (len(offsets) - 1) // n_states
+    levels = max(1, (n_actions - 1).bit_length())
     stride = 1 << levels
-    counts = np.zeros((mdp.n_states, stride), dtype=np.int64)
-    counts[:, : mdp.n_actions] = np.diff(mdp.offsets).reshape(mdp.n_states, mdp.n_actions)
+    counts = np.zeros((n_states, stride), dtype=np.int64)
+    counts[:, :n_actions] = np.diff(offsets).reshape(n_states, n_actions)
     width = int(np.max(counts))
-    padded = counts.size * width <= max(ALWAYS_PADDED, len(mdp.rewards))
+    padded = counts.size * width <= max(ALWAYS_PADDED, len(rewards))
     rows = np.full(counts.size, width) if padded else counts.ravel()
     firsts = np.concatenate([[0], np.cumsum(rows)])
-    starts = np.flatnonzero(mdp.start > 0.0)
+    starts = np.flatnonzero(start > 0.0)
     slots = int(firsts[-1])
     accept = np.zeros(slots + len(starts), dtype=np.uint32)
     target = np.zeros((slots + len(starts), 2), dtype=np.uint32)
     reward = np.zeros((slots + len(starts), 2))
 
-    codes = (mdp.next_states * stride).astype(np.uint32) | np.where(mdp.ends, np.uint32(ENDS), np.uint32(0))
+    codes = (next_states * stride).astype(np.uint32) | np.where(ends, np.uint32(ENDS), np.uint32(0))
     begins = np.concatenate([[0], np.cumsum(counts.ravel())])
-    chances, rewards = plain(mdp.probabilities, np.float64), plain(mdp.rewards, np.float64)
-    _fill_rows(begins, firsts, chances, codes, rewards, accept, target, reward)
+    chances, earned = contiguous(probabilities, np.float64), contiguous(rewards, np.float64)
+    _fill_rows(begins, firsts, chances, codes, earned, accept, target, reward)
     _fill_rows(
         np.array([0, len(starts)]),
         np.array([slots, slots + len(starts)]),
-        mdp.start[starts],
+        start[starts],
         (starts * stride).astype(np.uint32),
         np.zeros(len(starts)),
         accept,
@@ -102,8 +127,8 @@ def outcome_tables(mdp: FiniteMDP) -> tuple[OutcomeTables, NDArray[np.uint64] | 
         reward=reward.ravel(),
         start_first=np.uint64(slots),
         start_width=np.uint64(len(starts)),
-        horizon=np.uint64(mdp.horizon),
-        discount=mdp.discount,
+        horizon=np.uint64(horizon),
+        discount=discount,
     )
     heads = None if padded else (firsts[:-1].astype(np.uint64) << np.uint64(32)) | rows.astype(np.uint64)
     return tables, heads
@@ -160,8 +185,8 @@ def _fill_rows(
             reward[slot, 0], reward[slot, 1] = rewards[begin + mine], rewards[begin + partner]
 
 
-@inlined
-def _place(weights: FloatArray, thresholds: NDArray[np.uint64]) -> None:
+@inline_kernel
+def _set_thresholds(weights: FloatArray, thresholds: Words) -> None:
     """Turn one state's probabilities [A], of any total, into its thresholds [2^L]."""
     total = 0.0
     for a in range(len(weights)):
@@ -175,48 +200,27 @@ def _place(weights: FloatArray, thresholds: NDArray[np.uint64]) -> None:
 
 
 @kernel
-def _exponentials(exponents: FloatArray, scales: FloatArray) -> None:
-    """Replace exponents in [-708, 0] by their exponentials, right to about 2^-52; scales is scratch of that size.
-
-    exp(x) = 2^k exp(r) with r = x - k log 2 in [-0.35, 0.35] and a polynomial for exp(r). Unlike the C library's it
-    runs several at a time, which halves the time of thresholds: most of the work when a policy plays few episodes.
-    """
-    bits = scales.view(np.int64)
-    for i in range(len(exponents)):
-        scales[i] = exponents[i] * 1.4426950408889634 + ROUNDING  # the last bits are now k + 1023
-    for i in range(len(exponents)):
-        k = scales[i] - ROUNDING
-        r = (exponents[i] - k * 0.693147180369123816490) - k * 1.90821492927058770002e-10
-        tail = 1.0 / 39916800.0 + r * (1.0 / 479001600.0 + r / 6227020800.0)
-        tail = 1.0 / 40320.0 + r * (1.0 / 362880.0 + r * (1.0 / 3628800.0 + r * tail))
-        tail = 1.0 / 120.0 + r * (1.0 / 720.0 + r * (1.0 / 5040.0 + r * tail))
-        exponents[i] = 1.0 + r * (1.0 + r * (0.5 + r * (1.0 / 6.0 + r * (1.0 / 24.0 + r * tail))))
-    for i in range(len(exponents)):
-        bits[i] <<= 52
-    for i in range(len(exponents)):
-        exponents[i] *= scales[i]
-
-
-@kernel
-def thresholds_of_preferences(preferences: FloatArray, thresholds: NDArray[np.uint64]) -> None:
+def thresholds_of_preferences(preferences: FloatArray, thresholds: Words) -> None:
     """Turn preferences h [P, S, A] of Gibbs policies into thresholds [P, S, 2^L]."""
     n_policies, n_states, n_actions = preferences.shape
-    weights, scratch = np.empty((n_states, n_actions)), np.empty(n_states * n_actions)
+    weights = np.empty((n_states, n_actions))
+    exponents = weights.reshape(-1)
     for p in range(n_policies):
         for s in range(n_states):
             top = preferences[p, s, 0]
             for a in range(1, n_actions):
                 top = max(top, preferences[p, s, a])
             for a in range(n_actions):
-                weights[s, a] = max(preferences[p, s, a] - top, -708.0)
-        _exponentials(weights.reshape(-1), scratch)
+                weights[s, a] = preferences[p, s, a] - top
+        for i in range(len(exponents)):  # several at a time
+            exponents[i] = exp(exponents[i])
         for s in range(n_states):
-            _place(weights[s], thresholds[p, s])
+            _set_thresholds(weights[s], thresholds[p, s])
 
 
 @kernel
-def thresholds_of_probabilities(probabilities: FloatArray, thresholds: NDArray[np.uint64]) -> None:
+def thresholds_of_probabilities(probabilities: FloatArray, thresholds: Words) -> None:
     """Turn probabilities [P, S, A] into thresholds [P, S, 2^L]."""
     for p in range(len(probabilities)):
         for s in range(probabilities.shape[1]):
-            _place(probabilities[p, s], thresholds[p, s])
+            _set_thresholds(probabilities[p, s], thresholds[p, s])

@@ -3,24 +3,24 @@
 import numpy as np
 import pytest
 
-from riskgrad.kernels.compile import uncached
-from riskgrad.kernels.lane_memory import LANES, cut, empty_lanes, last_over
+from riskgrad.kernels.compile import fresh_kernel
+from riskgrad.kernels.lane_state import LANES, cut_late_lanes, empty_lanes, last_lane_over
 
 
-@uncached
+@fresh_kernel
 def found(over, live):
-    lanes, lane = [np.int64(-1)], last_over(over, live)
+    lanes, lane = [np.int64(-1)], last_lane_over(over, live)
     while lane >= 0:
         lanes.append(lane)
-        lane = last_over(over, lane)
+        lane = last_lane_over(over, lane)
     return np.array(lanes[1:])
 
 
-@uncached
+@fresh_kernel
 def cut_lanes(starts, over, live, horizon, clock):
     lanes = empty_lanes(1, 1, 1, 0)
     lanes.starts[:live], lanes.over[:live] = starts, over
-    ended, due = cut(lanes, live, horizon, clock)
+    ended, due = cut_late_lanes(lanes, live, horizon, clock)
     return lanes.over, ended, due
 
 

@@ -1,4 +1,4 @@
-"""The compiled network: forward through its layers (see `_layers`), actions drawn from its outputs, and backward.
+"""The compiled network: forward through its layers (see `layers`), actions drawn from its outputs, and backward.
 
 Observations that go through the same network are taken through it together, one layer after the other, so that its
 weights are fetched from memory once for all of them. An answer has the same bits whatever else is in the batch.
@@ -6,9 +6,9 @@ weights are fetched from memory once for all of them. An answer has the same bit
 
 import numpy as np
 
-from riskgrad.kernels.compile import helper, kernel, woven
+from riskgrad.kernels.compile import helper, inline_helper, kernel
 from riskgrad.kernels.elementary import exp
-from riskgrad.kernels.layers import TOGETHER, bend, empty_room, gather, through, write_layer
+from riskgrad.kernels.layers import TOGETHER, bend_row, empty_room, gather_entries, run_layers, write_layer
 from riskgrad.types import FloatArray, IntArray
 
 NO_CHANCE = -708.0  # below the largest logit, from where on an action is never chosen
@@ -16,7 +16,7 @@ SORTED = 64  # observations that are put in the order of their networks
 
 
 @helper
-def _by_row(rows: IntArray, begin: int, end: int, order: IntArray) -> None:
+def _sort_by_row(rows: IntArray, begin: int, end: int, order: IntArray) -> None:
     """Put the observations begin:end in the order of their rows, by insertion: they are few, and nearly in order."""
     for b in range(begin, end):
         i = b - begin
@@ -34,22 +34,22 @@ def forward(
     room, order = empty_room(len(rows), sizes), np.empty(SORTED, dtype=np.int64)
     for begin in range(0, len(rows), SORTED):
         end = min(begin + SORTED, len(rows))
-        _by_row(rows, begin, end, order)
+        _sort_by_row(rows, begin, end, order)
         first = 0
         while first < end - begin:
             row, last = rows[order[first]], first + 1
             while last < min(first + TOGETHER, end - begin) and rows[order[last]] == row:
                 last += 1
             for b in range(first, last):
-                gather(room, b - first, inputs, order[b], sizes[0])
-            through(thetas[row], room, last - first, sizes, relu)
+                gather_entries(room, b - first, inputs, order[b], sizes[0])
+            run_layers(thetas[row], room, last - first, sizes, relu)
             for b in range(first, last):
                 outputs[order[b]] = room.units[b - first, : sizes[-1]]
             first = last
 
 
 @kernel
-def draw_normal(
+def draw_normal_actions(
     thetas: FloatArray,
     rows: IntArray,
     inputs: FloatArray,
@@ -80,13 +80,13 @@ def forward_all(
         for first in range(begin, end, TOGETHER):
             last = min(first + TOGETHER, end)
             for b in range(first, last):
-                gather(room, b - first, inputs, b, sizes[0])
-            through(thetas[p], room, last - first, sizes, relu)
+                gather_entries(room, b - first, inputs, b, sizes[0])
+            run_layers(thetas[p], room, last - first, sizes, relu)
             outputs[p, first:last] = room.units[: last - first, : sizes[-1]]
 
 
 @helper
-def _largest(logits: FloatArray, begin: int, end: int) -> int:
+def _first_largest(logits: FloatArray, begin: int, end: int) -> int:
     """Where the first of the largest logits begin:end is."""
     best = begin
     for a in range(begin + 1, end):
@@ -96,7 +96,7 @@ def _largest(logits: FloatArray, begin: int, end: int) -> int:
 
 
 @helper
-def _passed(chances: FloatArray, begin: int, end: int, u: float) -> int:
+def _count_passed(chances: FloatArray, begin: int, end: int, u: float) -> int:
     """How many of the chances begin:end, which need not add up to 1, are passed by a uniform number."""
     total = 0.0
     for a in range(begin, end):
@@ -109,7 +109,7 @@ def _passed(chances: FloatArray, begin: int, end: int, u: float) -> int:
 
 
 @kernel
-def choose(
+def draw_choices(
     thetas: FloatArray,
     rows: IntArray,
     inputs: FloatArray,
@@ -128,7 +128,7 @@ def choose(
     forward(thetas, rows, inputs, sizes, relu, outputs)
     for b in range(len(rows)):
         for c in range(len(parts) - 1):
-            best = _largest(outputs[b], parts[c], parts[c + 1])
+            best = _first_largest(outputs[b], parts[c], parts[c + 1])
             actions[b, c] = best - parts[c]
             highest = outputs[b, best]
             for a in range(parts[c], parts[c + 1]):
@@ -140,10 +140,10 @@ def choose(
         chances[i] = exp(chances[i]) if chances[i] > NO_CHANCE else 0.0
     for b in range(len(rows)):
         for c in range(len(parts) - 1):
-            actions[b, c] = _passed(outputs[b], parts[c], parts[c + 1], uniforms[b, c])
+            actions[b, c] = _count_passed(outputs[b], parts[c], parts[c + 1], uniforms[b, c])
 
 
-@woven
+@inline_helper
 def _pull_down(weights: FloatArray, slope: FloatArray, below: FloatArray) -> None:
     """Write the sums over units j of weights[i, j] slope[j], four inputs i at a time: a sum waits for its last step."""
     n_in, n_out = weights.shape
@@ -175,9 +175,9 @@ def pullback(
         start = 0
         for layer in range(last):
             n_in, n_out = sizes[layer], sizes[layer + 1]
-            gather(room, 0, units, layer, n_in)
+            gather_entries(room, 0, units, layer, n_in)
             write_layer(theta, start, room, 1, n_in, n_out, every=False)
-            bend(room.units, 0, n_out, relu, units, layer + 1)
+            bend_row(room.units, 0, n_out, relu, units, layer + 1)
             start += (n_in + 1) * n_out
         slope[: sizes[last + 1]] = cotangents[b]
         for layer in range(last, -1, -1):

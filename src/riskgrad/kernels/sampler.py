@@ -1,54 +1,41 @@
 """The compiled sampler: from thresholds of policies and outcomes of a model to returns, several episodes in flight.
 
 A step costs one 64-bit number of SplitMix64: its first 62 bits choose the action, its low 32 bits the outcome (see
-`_tables`). Each step waits for the one before it, so a single episode leaves the processor idle for most of the time;
-five episodes advance together, one step each per turn, and a place that becomes free takes the next episode. What an
-episode is does not depend on that: it is a function of the model, the policy, the pair's key and the episode's index.
+`sampler_tables`). Each step waits for the one before it, so that a single episode leaves the processor idle for most of
+the time; five episodes advance together, one step each per turn, and a place that becomes free takes the next episode.
+What an episode is does not depend on that: it is a function of the model, the policy, the pair's key and the episode's
+index.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from riskgrad.kernels.compile import inlined, kernel
-from riskgrad.kernels.tabular_tables import ENDS, OutcomeTables
-from riskgrad.random import GOLDEN
+from riskgrad.kernels.compile import inline_kernel, kernel
+from riskgrad.kernels.sampler_tables import ENDS, OutcomeTables
+from riskgrad.kernels.streams import STEP, Words, mix_word
 from riskgrad.types import FloatArray, IntArray
 
 PLACES = 5
 WORD = np.uint64(0xFFFFFFFF)
-STEP = np.uint64(GOLDEN)
-FIRST_FACTOR = np.uint64(0xBF58476D1CE4E5B9)
-SECOND_FACTOR = np.uint64(0x94D049BB133111EB)
 ONE = np.uint64(1)
 NEVER = np.uint64(1 << 62)
 # which place a set of places, as bits, begins with
 LOWEST = np.array([0] + [(places & -places).bit_length() - 1 for places in range(1, 1 << PLACES)], dtype=np.int64)
 
-Words = NDArray[np.uint64]
-
 
 @kernel
-def mix(word: np.uint64) -> np.uint64:
-    """Finalize SplitMix64: `riskgrad.random.mix` for one word."""
-    word = (word ^ (word >> np.uint64(30))) * FIRST_FACTOR
-    word = (word ^ (word >> np.uint64(27))) * SECOND_FACTOR
-    return word ^ (word >> np.uint64(31))
-
-
-@kernel
-def _begin(key: np.uint64, episode: int, tables: OutcomeTables) -> tuple[np.uint64, np.uint64]:
+def _first_state(key: np.uint64, episode: int, tables: OutcomeTables) -> tuple[np.uint64, np.uint64]:
     """Give the random state and the code of the first state of an episode."""
-    state = mix(key + (np.uint64(episode) + ONE) * STEP)
+    state = mix_word(key + (np.uint64(episode) + ONE) * STEP)
     if tables.start_width == ONE:
         return state, np.uint64(tables.target[np.uint64(2) * tables.start_first])
     state += STEP
-    scaled = (mix(state) & WORD) * tables.start_width
+    scaled = (mix_word(state) & WORD) * tables.start_width
     slot = tables.start_first + (scaled >> np.uint64(32))
     return state, np.uint64(tables.target[(slot << ONE) + np.uint64((scaled & WORD) >= np.uint64(tables.accept[slot]))])
 
 
 @kernel
-def _step(
+def _draw_step(
     state: np.uint64,
     code: np.uint64,
     policy: np.uint64,
@@ -70,7 +57,7 @@ def _step(
         random state, code of (state, action), index of the outcome, its target.
     """
     state += STEP
-    number = mix(state)
+    number = mix_word(state)
     for level in range(len(tables.levels)):
         half = ONE << np.uint64(len(tables.levels) - 1 - level)
         code += half * np.uint64((number >> np.uint64(2)) >= thresholds[policy + code + half - ONE])
@@ -86,8 +73,8 @@ def _step(
     return state, code, outcome, np.uint64(tables.target[outcome])
 
 
-@inlined
-def _advance(
+@inline_kernel
+def _advance_places(
     clock: np.uint64,
     until: np.uint64,
     states: Words,
@@ -110,11 +97,11 @@ def _advance(
     f0, f1, f2, f3, f4 = factors[0], factors[1], factors[2], factors[3], factors[4]
     reward, discount = tables.reward, tables.discount
     while True:
-        x0, _, i0, s0 = _step(x0, s0, p0, thresholds, tables, heads)
-        x1, _, i1, s1 = _step(x1, s1, p1, thresholds, tables, heads)
-        x2, _, i2, s2 = _step(x2, s2, p2, thresholds, tables, heads)
-        x3, _, i3, s3 = _step(x3, s3, p3, thresholds, tables, heads)
-        x4, _, i4, s4 = _step(x4, s4, p4, thresholds, tables, heads)
+        x0, _, i0, s0 = _draw_step(x0, s0, p0, thresholds, tables, heads)
+        x1, _, i1, s1 = _draw_step(x1, s1, p1, thresholds, tables, heads)
+        x2, _, i2, s2 = _draw_step(x2, s2, p2, thresholds, tables, heads)
+        x3, _, i3, s3 = _draw_step(x3, s3, p3, thresholds, tables, heads)
+        x4, _, i4, s4 = _draw_step(x4, s4, p4, thresholds, tables, heads)
         v0 += f0 * reward[i0]
         v1 += f1 * reward[i1]
         v2 += f2 * reward[i2]
@@ -136,7 +123,7 @@ def _advance(
 
 
 @kernel
-def sample(
+def sample_returns(
     begin: int,
     end: int,
     episodes: int,
@@ -165,7 +152,7 @@ def sample(
             # a place without work goes on from state 0, unread
             codes[place], born[place] = np.uint64(0), NEVER
             if upcoming < end:
-                states[place], codes[place] = _begin(keys[p], e, tables)
+                states[place], codes[place] = _first_state(keys[p], e, tables)
                 policies[place] = np.uint64(p) * tables.size
                 totals[place], factors[place] = 0.0, 1.0
                 item[place], born[place] = upcoming, clock
@@ -177,7 +164,7 @@ def sample(
         oldest = born[0]
         for place in range(1, PLACES):
             oldest = min(oldest, born[place])
-        clock = _advance(
+        clock = _advance_places(
             clock, oldest + tables.horizon, states, codes, policies, totals, factors, thresholds, tables, heads
         )
         for place in range(PLACES):
@@ -186,7 +173,7 @@ def sample(
 
 
 @kernel
-def record(
+def sample_visits(
     begin: int,
     end: int,
     key: np.uint64,
@@ -209,10 +196,10 @@ def record(
     used = 0
     for e in range(begin, end):
         first = used
-        state, code = _begin(key, e, tables)
+        state, code = _first_state(key, e, tables)
         total, factor, length = 0.0, 1.0, np.uint64(0)
         while code < ENDS and length < tables.horizon:
-            state, pair, outcome, code = _step(state, code, np.uint64(0), thresholds, tables, heads)
+            state, pair, outcome, code = _draw_step(state, code, np.uint64(0), thresholds, tables, heads)
             total += factor * tables.reward[outcome]
             factor *= tables.discount
             length += ONE

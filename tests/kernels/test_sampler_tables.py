@@ -1,4 +1,4 @@
-"""The tables of the sampler: every probability is in them, and its numbers are those of riskgrad.random."""
+"""The tables of the sampler: every probability is in them, and thresholds are those of the softmax."""
 
 from collections import defaultdict
 
@@ -7,21 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from riskgrad.kernels.tabular import mix as compiled_mix
-from riskgrad.kernels.tabular_tables import (
-    _exponentials,
+from riskgrad.kernels.sampler_tables import (
     outcome_tables,
     thresholds_of_preferences,
     thresholds_of_probabilities,
 )
 from riskgrad.mdp import FiniteMDP
 from riskgrad.policy.softmax import softmax
-from riskgrad.random import mix
 
 
-def test_kernel_and_numpy_mix_alike():
-    words = np.random.default_rng(0).integers(0, 2**64, size=200, dtype=np.uint64)
-    assert [int(compiled_mix(word)) for word in words] == [int(word) for word in mix(words)]
+def laid_out(mdp):
+    parts = (mdp.offsets, mdp.probabilities, mdp.next_states, mdp.rewards, mdp.ends, mdp.start)
+    return outcome_tables(*parts, mdp.horizon, mdp.discount)
 
 
 def test_thresholds_leave_nothing_to_impossible_actions():
@@ -32,14 +29,6 @@ def test_thresholds_leave_nothing_to_impossible_actions():
     assert thresholds[0, 0, 2:].tolist() == [certain] * 6
     assert thresholds[0, 1].tolist() == [0, 0, *[certain] * 6]
     assert thresholds[0, 2].tolist() == [0, certain // 2, certain // 2, *[certain] * 5]
-
-
-@given(st.lists(st.floats(-708.0, 0.0), min_size=1, max_size=40))
-@settings(max_examples=60, deadline=None)
-def test_exponentials_are_right_to_the_last_digits(exponents: list[float]):
-    found = np.array(exponents)
-    _exponentials(found, np.empty(len(found)))
-    assert np.max(np.abs(found / np.exp(exponents) - 1.0)) <= 4.5e-16
 
 
 @given(
@@ -63,8 +52,8 @@ def test_alias_tables_hold_every_probability(sizes: list[int], start: int, padde
     first[: min(start, n)] = rng.dirichlet(np.ones(min(start, n)))
     mdp = FiniteMDP.from_outcomes(outcomes, start=first, horizon=3, discount=1.0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("riskgrad.kernels.tabular_tables.ALWAYS_PADDED", 1 << 30 if padded else 0)
-        tables, heads = outcome_tables(mdp)
+        patch.setattr("riskgrad.kernels.sampler_tables.ALWAYS_PADDED", 1 << 30 if padded else 0)
+        tables, heads = laid_out(mdp)
     for s in np.flatnonzero(~mdp.terminal):
         row = int(s) * tables.stride
         begin, width = (row * int(tables.width), int(tables.width)) if heads is None else divmod(int(heads[row]), 2**32)

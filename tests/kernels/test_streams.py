@@ -3,10 +3,10 @@
 import numpy as np
 from scipy import stats
 
-from riskgrad.kernels import draws
+from riskgrad.kernels import streams
 from riskgrad.kernels.compile import kernel
-from riskgrad.kernels.lane_choice import bend
-from riskgrad.random import Purpose, Stream, mix
+from riskgrad.kernels.lane_choice import bend_lanes
+from riskgrad.random import GOLDEN, Purpose, Stream, mix
 
 SIZE = 400_000
 
@@ -16,15 +16,24 @@ def many(kind, size):
     stream, found = np.array([np.uint64(12345)]), np.empty(size)
     for i in range(size):
         found[i] = (
-            draws.uniform(stream) if kind == 0 else draws.normal(stream) if kind == 1 else draws.exponential(stream)
+            streams.uniform(stream)
+            if kind == 0
+            else streams.normal(stream)
+            if kind == 1
+            else streams.exponential(stream)
         )
     return found
 
 
+def test_kernel_and_numpy_mix_alike():
+    words = np.random.default_rng(0).integers(0, 2**64, size=200, dtype=np.uint64)
+    assert [int(streams.mix_word(word)) for word in words] == [int(word) for word in mix(words)]
+
+
 def test_layers_of_the_ziggurat_have_one_area_and_end_at_the_top():
-    heights, edges = draws.HEIGHTS, draws.EDGES
+    heights, edges = streams.HEIGHTS, streams.EDGES
     areas = edges[1:-1] * np.diff(heights)[1:]
-    base = draws.LAST_EDGE * heights[1] + np.sqrt(2.0 * np.pi) * stats.norm.sf(draws.LAST_EDGE)
+    base = streams.LAST_EDGE * heights[1] + np.sqrt(2.0 * np.pi) * stats.norm.sf(streams.LAST_EDGE)
     assert np.allclose(areas, base, rtol=1e-9)
     assert edges[-1] == 0.0
     assert np.all(np.diff(edges) < 0.0)
@@ -42,35 +51,45 @@ def test_normal_tail_and_moments():
     for power in (1, 2, 3, 4, 6):
         expected, spread = stats.norm.moment(power), np.sqrt(stats.norm.moment(2 * power))
         assert abs(np.mean(found**power) - expected) < 4.0 * spread / np.sqrt(SIZE)
-    for edge in (3.0, draws.LAST_EDGE, 4.0):
+    for edge in (3.0, streams.LAST_EDGE, 4.0):
         chance = 2.0 * stats.norm.sf(edge)
         assert abs(np.mean(np.abs(found) > edge) - chance) < 4.0 * np.sqrt(chance / SIZE)
-    beyond = found[np.abs(found) > draws.LAST_EDGE]
+    beyond = found[np.abs(found) > streams.LAST_EDGE]
     assert len(beyond) > 50
     assert abs(np.mean(beyond > 0.0) - 0.5) < 4.0 * 0.5 / np.sqrt(len(beyond))
 
 
+def test_uniforms_of_many_streams():
+    words = np.random.default_rng(1).integers(2**64, size=20, dtype=np.uint64)
+    states, found = words.copy(), np.empty((20, 3))
+    streams.fill_uniforms(states, found)
+    with np.errstate(over="ignore"):
+        steps = words[:, None] + np.arange(1, 4, dtype=np.uint64) * np.uint64(GOLDEN)
+    assert np.array_equal(found, (mix(steps) >> np.uint64(11)).astype(np.float64) * 2.0**-53)
+    assert np.array_equal(states, steps[:, -1])
+
+
 def test_streams_begin_where_the_keys_say():
     key = Stream(3, Purpose.EXAMPLE).keys(np.array([5]))[0]
-    actions, stream = (np.array([word], dtype=np.uint64) for word in draws.beginning(key, 7))
+    actions, stream = (np.array([word], dtype=np.uint64) for word in streams.first_words(key, 7))
     golden = np.uint64(0x9E3779B97F4A7C15)
     with np.errstate(over="ignore"):
         start = mix(np.array([key + np.uint64(8) * golden]))[0]
         first = mix(np.array([start + golden]))[0]
     assert actions[0] == start
     assert stream[0] != start
-    assert draws.uniform(actions) == float(first >> np.uint64(11)) * 2.0**-53
+    assert streams.uniform(actions) == float(first >> np.uint64(11)) * 2.0**-53
 
 
 def test_fractions_are_the_middles_of_equal_parts():
     words = np.random.default_rng(0).integers(2**64, size=1000, dtype=np.uint64)
-    found = [draws.fraction(word) for word in words]
+    found = [streams.open_uniform(word) for word in words]
     assert found == [float(word >> np.uint64(12)) * 2.0**-52 + 2.0**-53 for word in mix(words)]
 
 
 @kernel
 def bent(units, count):
-    bend(units, 1, 0, count, False)
+    bend_lanes(units, 1, 0, count, False)
 
 
 def test_the_activation_is_tanh():

@@ -3,31 +3,39 @@
     L lanes at most   k numbers of state   F features   A actions   d parameters
 
 Every array has the lanes in its last axis: the same number of neighboring lanes lies side by side, so that the
-compiler does four or eight lanes at a time. `column` gives one lane of an array as the small array which the functions
-of an environment take; it holds no reference, because counting references would keep the compiler from doing so.
+compiler does four or eight lanes at a time. `lane_column` gives one lane of an array as the small array which the
+functions of an environment take; it holds no reference, because counting references would keep the compiler from that.
 
 An episode that is over makes room for the next; when there is none, the last lane moves to its place, so that the lanes
 in use are always the first ones.
+
+Lanes observe by the arguments that the environment's `observe` takes:
+
+    observe(state, values)                       writes all entries
+    observe(state, indices, values) -> count     writes `count` of them, and says which
+
+Which of the two it is, is known when the loop is compiled: where all entries are written, no step is spent on their
+places, which never change.
 """
 
+import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-from numba.core import cgutils, types  # pyright: ignore[reportMissingTypeStubs]
-from numba.extending import intrinsic  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
-from numba.np.arrayobj import populate_array  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
+from numba import types  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
+from numba.extending import intrinsic, overload  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 
-from riskgrad.kernels.compile import helper, woven
-from riskgrad.kernels.draws import Words
+from riskgrad.kernels.compile import helper, inline_helper
+from riskgrad.kernels.streams import Words
 from riskgrad.types import FloatArray, IntArray
 
 LANES = 128
+INLINE_HELPER = {"nogil": True, "error_model": "numpy", "forceinline": True}  # as `compile.inline_helper`
 SEEN_AT_ONCE = 8  # lanes, where one is sought whose episode is over
-TOOLS: Any = cgutils  # without types of its own
 
 
-class Lanes(NamedTuple):
+class LaneState(NamedTuple):
     """The episodes that are being played.
 
     Attributes:
@@ -62,7 +70,7 @@ class Lanes(NamedTuple):
     rows: IntArray
 
 
-def _column(typing: Any, array: Any, lane: Any) -> Any:
+def _generate_lane_column(typing: Any, array: Any, lane: Any) -> Any:
     """Generate array[:, lane] of an array [n, L], without a reference to it; all strides are constants."""
     del typing, lane
     answer = types.Array(array.dtype, 1, "A")
@@ -70,32 +78,30 @@ def _column(typing: Any, array: Any, lane: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         whole = context.make_array(signature.args[0])(context, builder, values[0])
         size = context.get_abi_sizeof(context.get_data_type(array.dtype))
-        start = builder.mul(values[1], context.get_constant(types.intp, size))
+        one, count = types.UniTuple(types.intp, 1), builder.extract_value(whole.shape, 0)
         view = context.make_array(answer)(context, builder)
-        populate_array(
-            view,
-            data=TOOLS.pointer_add(builder, whole.data, start),
-            shape=[TOOLS.unpack_tuple(builder, whole.shape)[0]],
-            strides=[context.get_constant(types.intp, size * LANES)],
-            itemsize=context.get_constant(types.intp, size),
-            meminfo=None,
-            parent=None,
-        )
+        view.meminfo = context.get_constant_null(types.MemInfoPointer(array.dtype))
+        view.parent = context.get_constant_null(types.pyobject)
+        view.data = builder.gep(whole.data, [values[1]])
+        view.nitems = count
+        view.itemsize = context.get_constant(types.intp, size)
+        view.shape = context.make_tuple(builder, one, [count])
+        view.strides = context.make_tuple(builder, one, [context.get_constant(types.intp, size * LANES)])
         return view._getvalue()  # noqa: SLF001 - numba's name for the value that a proxy stands for
 
     return answer(array, types.intp), generate
 
 
-column = cast("Callable[[Any, int], Any]", intrinsic(_column))
+lane_column = cast("Callable[[Any, int], Any]", intrinsic(_generate_lane_column))
 
 
 @helper
-def empty_lanes(state_size: int, n_features: int, widest: int, n_weights: int) -> Lanes:
+def empty_lanes(state_size: int, n_features: int, widest: int, n_weights: int) -> LaneState:
     """Make room for the lanes, each with so many parameters."""
     indices = np.zeros((n_features, LANES), dtype=np.int64)
     for i in range(n_features):
         indices[i] = i
-    return Lanes(
+    return LaneState(
         states=np.zeros((state_size, LANES)),
         streams=np.zeros((1, LANES), dtype=np.uint64),
         choices=np.zeros(LANES, dtype=np.uint64),
@@ -115,7 +121,7 @@ def empty_lanes(state_size: int, n_features: int, widest: int, n_weights: int) -
 
 
 @helper
-def move(lanes: Lanes, source: int, target: int) -> None:
+def move_lane(lanes: LaneState, source: int, target: int) -> None:
     """Let an episode change its lane."""
     lanes.choices[target], lanes.streams[0, target] = lanes.choices[source], lanes.streams[0, source]
     lanes.items[target], lanes.rows[target] = lanes.items[source], lanes.rows[source]
@@ -127,8 +133,8 @@ def move(lanes: Lanes, source: int, target: int) -> None:
         lanes.weights[i, target] = lanes.weights[i, source]
 
 
-@woven
-def last_over(over: IntArray, end: int) -> int:
+@inline_helper
+def last_lane_over(over: IntArray, end: int) -> int:
     """Give the last of the lanes 0:end whose episode is over, or -1; eight that go on are passed at a time."""
     while end > 0:
         some = 1
@@ -145,8 +151,8 @@ def last_over(over: IntArray, end: int) -> int:
     return -1
 
 
-@woven
-def cut(lanes: Lanes, live: int, horizon: int, clock: int) -> tuple[int, int]:
+@inline_helper
+def cut_late_lanes(lanes: LaneState, live: int, horizon: int, clock: int) -> tuple[int, int]:
     """End episodes that have had their time; give how many lanes are over now, and when the next may have to be cut."""
     starts, over, ended, oldest = lanes.starts, lanes.over, 0, clock
     for lane in range(live):
@@ -155,3 +161,58 @@ def cut(lanes: Lanes, live: int, horizon: int, clock: int) -> tuple[int, int]:
         ended += over[lane]
         oldest = min(oldest, clock if late == 1 else starts[lane])
     return ended, oldest + horizon
+
+
+def writes_all_entries(observe: Callable[..., Any]) -> bool:
+    """Whether a function writes all entries of an observation."""
+    return len(inspect.signature(observe).parameters) == 2
+
+
+def observe_lanes(
+    observe: Callable[..., Any],
+    states: FloatArray,
+    indices: IntArray,
+    values: FloatArray,
+    counts: IntArray,
+    live: int,
+) -> None:
+    """Let the first lanes observe. Compiled, it is one of the two loops below."""
+    loop = observe_all_entries if writes_all_entries(observe) else observe_some_entries
+    loop(observe, states, indices, values, counts, live)
+
+
+def observe_all_entries(
+    observe: Callable[..., Any],
+    states: FloatArray,
+    indices: IntArray,  # noqa: ARG001 - they stay 0, 1, 2 ...
+    values: FloatArray,
+    counts: IntArray,  # noqa: ARG001 - they stay the number of features
+    live: int,
+) -> None:
+    """Let lanes write all entries."""
+    for lane in range(live):
+        observe(lane_column(states, lane), lane_column(values, lane))
+
+
+def observe_some_entries(
+    observe: Callable[..., Any],
+    states: FloatArray,
+    indices: IntArray,
+    values: FloatArray,
+    counts: IntArray,
+    live: int,
+) -> None:
+    """Let lanes write the entries that there are."""
+    for lane in range(live):
+        counts[lane] = observe(lane_column(states, lane), lane_column(indices, lane), lane_column(values, lane))
+
+
+def _observing_loop(
+    observe: Any, states: Any, indices: Any, values: Any, counts: Any, live: Any
+) -> Callable[..., None]:
+    """Choose the loop for the type of an `observe`."""
+    del states, indices, values, counts, live
+    return observe_all_entries if writes_all_entries(observe.dispatcher.py_func) else observe_some_entries
+
+
+cast("Any", overload)(observe_lanes, jit_options=INLINE_HELPER, strict=False)(_observing_loop)

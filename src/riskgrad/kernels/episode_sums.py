@@ -1,20 +1,23 @@
-"""The compiled sum of log ratios over the visits of episodes.
+"""Sums along episodes, compiled: discounted rewards of a step in many lanes, log ratios over the visits of episodes.
 
-Policies are the inner axis: a visit reads one row of the table of log-probabilities, for 64 policies at a time, and
-adds it to its episode's row of sums, several policies per instruction. Reading one number per policy and visit instead,
-from a table with the policies outside, takes three times as long.
+For ratios, policies are the inner axis: a visit reads one row of the table of log-probabilities, for 64 policies at a
+time, and adds it to its episode's row of sums, several policies per instruction. Reading one number per policy and
+visit instead, from a table with the policies outside, takes three times as long.
 """
 
-import numpy as np
+from typing import Any
 
-from riskgrad.kernels.compile import inlined, kernel
+import numpy as np
+from numpy.typing import NDArray
+
+from riskgrad.kernels.compile import inline_kernel, kernel
 from riskgrad.types import FloatArray, IntArray
 
 TOGETHER = 32  # episodes summed before they are written, so that writes fill whole cache lines
 
 
-@inlined
-def _add_episode(
+@inline_kernel
+def _add_visits(
     begin: int,
     end: int,
     index: IntArray,
@@ -38,7 +41,7 @@ def _add_episode(
 
 
 @kernel
-def add_up(
+def add_log_ratios(
     begin: int,
     end: int,
     offsets: IntArray,
@@ -65,7 +68,26 @@ def add_up(
     for first in range(begin, end, TOGETHER):
         together = min(TOGETHER, end - first)
         for i in range(together):
-            _add_episode(offsets[first + i], offsets[first + i + 1], index, counts, log_behavior, table, sums[i])
+            _add_visits(offsets[first + i], offsets[first + i + 1], index, counts, log_behavior, table, sums[i])
         for p in range(n_policies):
             for i in range(together):
                 ratios[p, first + i] = sums[i, p]
+
+
+@kernel
+def add_rewards(
+    rewards: FloatArray, discount: float, totals: FloatArray, factors: FloatArray, observations: NDArray[Any]
+) -> bool:
+    """Add discounted rewards [B] to totals [B], and move factors [B] on.
+
+    Returns:
+        whether all totals, and all observations, one after the other [B * k], are finite.
+    """
+    finite = True
+    for b in range(len(rewards)):
+        totals[b] += factors[b] * rewards[b]
+        factors[b] *= discount
+        finite &= totals[b] - totals[b] == 0.0
+    for number in observations:
+        finite &= number - number == 0.0  # several at a time
+    return finite

@@ -1,22 +1,30 @@
-"""Actions that lanes draw: the rough exponential never decides what the good one would decide otherwise.
+"""Logits and actions of lanes against the same in plain NumPy.
 
-And the logits that they draw them by, where observations have some of their entries, in any order.
+The rough exponential never decides what the good one would decide otherwise.
 """
 
 import numpy as np
 import pytest
 
-from riskgrad.kernels import draws
-from riskgrad.kernels.compile import uncached
-from riskgrad.kernels.lane_choice import ZERO, draw_of_two, think_in_turn
-from riskgrad.kernels.lane_memory import LANES
+from riskgrad.kernels import streams
+from riskgrad.kernels.compile import fresh_kernel
+from riskgrad.kernels.elementary import exp_of
+from riskgrad.kernels.lane_choice import (
+    ZERO,
+    draw_from_many,
+    draw_from_two,
+    run_networks_in_turn,
+    take_largest,
+    weigh_lanes,
+)
+from riskgrad.kernels.lane_state import LANES
 from riskgrad.kernels.layers import empty_room
 from riskgrad.policy import MLP
 
 
-@uncached
+@fresh_kernel
 def draw(units, choices, actions):
-    draw_of_two(units, ZERO, len(actions), choices, actions)
+    draw_from_two(units, ZERO, len(actions), choices, actions)
 
 
 def drawn(x, words):
@@ -24,14 +32,14 @@ def drawn(x, words):
     units, choices, actions = np.zeros((2, 1, len(x))), words.copy(), np.full(len(x), 7)
     units[0, 0] = x
     draw(units, choices, actions)
-    assert np.array_equal(choices, words + draws.STEP)
+    assert np.array_equal(choices, words + streams.STEP)
     return actions
 
 
 def words_and_borders():
     """Words, and the differences of logits from which on the second action is drawn."""
     words = np.random.default_rng(0).integers(0, 2**63, size=LANES).astype(np.uint64)
-    u = np.array([draws.fraction(word) for word in words + draws.STEP])
+    u = np.array([streams.open_uniform(word) for word in words + streams.STEP])
     return words, np.log1p(-u) - np.log(u)
 
 
@@ -52,9 +60,11 @@ def test_neighbors_do_not_matter():
         assert drawn(x[i : i + 1], words[i : i + 1])[0] == drawn(x, words)[i]
 
 
-@uncached
+@fresh_kernel
 def think(thetas, rows, indices, entries, counts, units, widths, relu):
-    think_in_turn(thetas, rows, indices, entries, counts, units, len(rows), widths, relu, empty_room(LANES, widths))
+    run_networks_in_turn(
+        thetas, rows, indices, entries, counts, units, len(rows), widths, relu, empty_room(LANES, widths)
+    )
 
 
 @pytest.mark.parametrize("activation", ["tanh", "relu"])
@@ -75,3 +85,41 @@ def test_entries_may_be_some_or_all_in_any_order(activation, n_actions, hidden):
     logits = policy.network.apply(thetas, rows, seen)
     expected = logits if n_actions == 3 else logits[:, 1:] - logits[:, :1]
     np.testing.assert_allclose(units[0, : expected.shape[1], :40].T, expected, rtol=1e-13, atol=1e-13)
+
+
+@fresh_kernel
+def weigh(weights, bias, inputs, units, n_out):
+    weigh_lanes(weights, ZERO, bias, inputs, ZERO, inputs.shape[1], units, ZERO, n_out, inputs.shape[2])
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("n_in", [1, 4, 7])
+def test_all_lanes_at_once_are_sums_of_products(bias, n_in):
+    """A product and a sum are rounded once, so that NumPy is right within a unit of the last place of the terms."""
+    rng, n_out = np.random.default_rng(3), 3
+    weights, inputs = rng.normal(size=((n_in + bias) * n_out, LANES)), rng.normal(size=(1, n_in, LANES))
+    units = np.full((2, 8, LANES), np.nan)
+    weigh(weights, bias, inputs, units, n_out)
+    by_layer = weights.reshape(n_in + bias, n_out, LANES)
+    expected = np.einsum("il,ijl->jl", inputs[0], by_layer[:n_in]) + (by_layer[n_in] if bias else 0.0)
+    np.testing.assert_allclose(units[0, :n_out], expected, rtol=0.0, atol=1e-14)
+
+
+@fresh_kernel
+def draw_many(units, choices, actions, greedy):
+    if greedy:
+        take_largest(units, ZERO, len(actions), units.shape[1], choices, actions)
+    else:
+        draw_from_many(units, ZERO, len(actions), units.shape[1], choices, actions)
+
+
+def test_one_of_many_actions_is_drawn_by_the_inverse_cdf():
+    rng = np.random.default_rng(4)
+    words, logits = rng.integers(0, 2**63, size=LANES).astype(np.uint64), rng.normal(size=(5, LANES))
+    chances = np.cumsum(exp_of(logits - np.max(logits, axis=0)), axis=0)
+    u = np.array([streams.open_uniform(word) for word in words + streams.STEP])
+    for greedy, expected in ((False, np.sum(chances[:-1] <= u * chances[-1], axis=0)), (True, logits.argmax(axis=0))):
+        units, choices, actions = np.stack([logits, logits]), words.copy(), np.empty(LANES, dtype=np.int64)
+        draw_many(units, choices, actions, greedy)
+        assert np.array_equal(actions, expected)
+        assert np.array_equal(choices, words + streams.STEP)

@@ -1,0 +1,31 @@
+"""The ladder of weighted estimates against the same in plain NumPy."""
+
+import numpy as np
+import pytest
+
+from riskgrad.kernels.ladder import build_ladder
+
+
+@pytest.mark.parametrize("literal", [False, True])
+@pytest.mark.parametrize("shared", [False, True])
+def test_steps_and_levels(literal, shared):
+    rng, rows, size = np.random.default_rng(0), 4, 30
+    values, weights = rng.normal(size=(1 if shared else rows, size)), rng.exponential(size=(rows, size))
+    order = np.argsort(values, axis=1)
+    lowest, steps, levels, sound = build_ladder(values, order, weights, literal)
+    ascending = np.sort(values, axis=1)
+    ordered = np.take_along_axis(weights, np.broadcast_to(order, weights.shape), axis=1)
+    below, above = np.cumsum(ordered, axis=1), np.cumsum(ordered[:, ::-1], axis=1)[:, ::-1]
+    assert sound
+    assert np.array_equal(lowest, ascending[:, 0])
+    assert np.array_equal(steps, np.diff(ascending, axis=1))
+    expected = 1.0 - np.minimum(1.0, below[:, :-1] / size) if literal else above[:, 1:] / above[:, :1]
+    assert np.array_equal(levels, expected)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_bad_numbers_are_seen(bad):
+    good = np.ones((1, 3))
+    spoiled = np.array([[1.0, bad, 1.0]])
+    for values, weights in ((spoiled, good), (good, spoiled), (good, 0.0 * good), (good, -good)):
+        assert not build_ladder(values, np.argsort(values, axis=1), weights, False)[3]
