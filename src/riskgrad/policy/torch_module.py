@@ -167,7 +167,7 @@ class TorchModule(Policy):
         return np.concatenate([*parts, np.zeros(self.dim - sum(self._sizes))])
 
     def _call_once(self) -> "torch.Tensor":
-        """Call the module once, as it will be called; refuse one that cannot be."""
+        """Call the module once as it will be called later; refuse one for which that fails."""
         import torch  # noqa: PLC0415 - an extra
         from torch.func import vmap  # noqa: PLC0415 - an extra
 

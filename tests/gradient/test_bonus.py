@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from riskgrad.algorithms.entropy import entropy_gradient
 
+from riskgrad.training.problem import entropy_gradient
 from riskgrad.policy import LinearGibbs, TabularGibbs
 from riskgrad.types import Episodes
 
