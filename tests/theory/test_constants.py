@@ -140,6 +140,12 @@ def test_a_preference_of_ones_own_needs_bounds():
     assert math.isclose(c.curvature_deviation, 0.5 + 1.25)
 
 
+def test_a_policy_whose_score_has_no_bound_gets_one_line():
+    with pytest.raises(InputError, match=r"policy must have known bounds .* a Gaussian has none") as caught:
+        constants(rg.mdp.two_roads(), rg.policy.Gaussian(3, [-1.0], [1.0]))
+    assert "\n" not in str(caught.value)
+
+
 def test_bad_behavior_gets_one_line(tools):
     model = tools.coin()
     with pytest.raises(InputError, match=r"behavior of \(state 0, action 1\) must be positive"):
