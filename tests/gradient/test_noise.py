@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from riskgrad.gradient.noise import estimate_errors
 from support.training import train_briefly
 
-from riskgrad.gradient.noise import estimate_errors
 from riskgrad.risk import CVaR, Mean, MeanVariance, RiskMeasure
 
 REPEATS, M = 600, 400
