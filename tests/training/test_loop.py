@@ -51,9 +51,7 @@ def height(theta):
 
 def climb(iterations=12, seed=3, held_out=8, **keeping):
     options = {"policy": TabularGibbs(1, 2), "step_size": Adam(0.2), "risk_path": None, "entropy": 0.0, **keeping}
-    return rg.train(
-        Heights(), "mean", algorithm=Hill(), iterations=iterations, seed=seed, held_out=held_out, **options
-    )
+    return rg.train(Heights(), "mean", algorithm=Hill(), iterations=iterations, seed=seed, held_out=held_out, **options)
 
 
 def same(run, other):
