@@ -285,6 +285,6 @@ def test_on_policy_needs_a_source_that_tells_what_it_saw():
         returns = record = None
 
     with pytest.raises(
-        InputError, match="normalize must be False for an algorithm .* on a source without `returns_and_stat"
+        InputError, match=r"normalize must be False for an algorithm .* on a source without `returns_and_stat"
     ):
         train_plainly(rg.OnPSF, Silent(), MLP(2, 2, ()), "mean", iterations=1, normalize=True)
