@@ -7,7 +7,7 @@ from support.training import train_briefly
 import riskgrad as rg
 from riskgrad.run import container
 from riskgrad.run.callbacks import Watcher
-from riskgrad.run.result import changed, versions
+from riskgrad.run.result import changed_versions, current_versions
 
 
 class Watching:
