@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from riskgrad.gradient.noise import estimate_errors
 from support.training import train_briefly
 
 from riskgrad.risk import CVaR, Mean, MeanVariance, RiskMeasure
