@@ -63,8 +63,8 @@ def train(env: Environment, risk: str | RiskMeasure, **given: Any) -> Run:
         the run: the policy, its parameters, the history and the exact cost in episodes.
     """
     options, measure = read_options(given), parse(risk)
-    known = Settings(risk=describe(measure), estimator=measure.estimator_name, own_start=options.theta is not None)
     way = find_way(options.risk_path, measure, options.schedule)
+    known = Settings(risk=describe(measure), estimator=measure.estimator_name, own_start=options.theta is not None)
     with open_source(env, options) as source:
         known = replace(known, env=env if isinstance(env, str) else None, source=source.fingerprint())
         policy, name = choose_policy(source, options.policy)

@@ -145,3 +145,10 @@ def check_coefficients(coefficients: ArrayLike, size: int) -> FloatArray:
     if weights.shape != (size,):
         raise InputError("coefficients", f"have shape ({size},)", f"shape {weights.shape}")
     return weights
+
+
+def check_smoothing(name: str, smoothing: float) -> float:
+    """Refuse a smoothing parameter outside (0, 1] (`eq:rho_mu`)."""
+    if not 0.0 < smoothing <= 1.0:
+        raise InputError(name, "be in (0, 1]", smoothing)
+    return float(smoothing)

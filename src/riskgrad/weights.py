@@ -43,6 +43,7 @@ from riskgrad.types import Episodes, FloatArray, IntArray
 
 # beyond e^600 only the shares of the weights still mean something; below it weights are left as they are
 LARGEST_LOG: Final = 600.0
+MOST_HALVINGS: Final = 8
 POLICIES_TOGETHER = 64
 LARGEST_TEMPORARY = 1 << 20  # numbers that a policy is asked for at once
 
@@ -218,3 +219,43 @@ def worth(logs: FloatArray) -> FloatArray:
 def worth_at(policy: Policy, theta: FloatArray, batch: Episodes) -> float:
     """Give how many episodes of one policy a batch is worth."""
     return float(worth(log_ratios(policy, theta[np.newaxis], batch))[0])
+
+
+def weigh_around(
+    policy: Policy,
+    theta: FloatArray,
+    batch: Episodes,
+    directions: FloatArray,
+    smoothing: float,
+    least: float,
+    events: list[str],
+) -> tuple[float, FloatArray, float]:
+    """Weigh a batch for perturbed policies, closer to theta where it would be worth too little for them.
+
+    Args:
+        policy: what theta is for.
+        theta: the center [d].
+        batch: m recorded episodes.
+        directions: unit vectors [n, d].
+        smoothing: mu; halved until the median worth for the perturbed policies reaches `least`.
+        least: the worth that is enough; 0 for any.
+        events: where it is said that the smoothing was shortened.
+
+    Returns:
+        the smoothing; psi of the perturbed policies [2n, m]; and how many episodes the batch is worth for the worst.
+    """
+
+    def logs_at(mu: float) -> FloatArray:
+        return log_ratios(policy, np.concatenate([theta + mu * directions, theta - mu * directions]), batch)
+
+    mu, logs = smoothing, logs_at(smoothing)
+    worths = worth(logs)
+    for _ in range(MOST_HALVINGS):
+        if float(np.median(worths)) >= least:
+            break
+        mu /= 2.0
+        logs = logs_at(mu)
+        worths = worth(logs)
+    if mu != smoothing:
+        events.append(f"smoothing shortened from {smoothing:g} to {mu:g}")
+    return mu, ratios_from_logs(logs), float(np.min(worths))

@@ -14,9 +14,9 @@ from typing import Any, final
 
 import numpy as np
 
-from riskgrad.checks import check_count
-from riskgrad.gradient import around, batch_error, check_smoothing, smoothed_difference, sphere
-from riskgrad.random import Purpose
+from riskgrad.checks import check_count, check_smoothing
+from riskgrad.gradient import around, batch_error, smoothed_difference, sphere
+from riskgrad.random import Purpose, Stream
 from riskgrad.risk.base import error_of_mean
 from riskgrad.settings import Rule, option
 from riskgrad.training.algorithm import (
@@ -87,7 +87,9 @@ class OnPSF(Algorithm):
     def step(self, problem: Problem, state: State) -> tuple[State, Info]:
         """Try out 2 n perturbed policies and step along their smoothed difference."""
         n, m, mu = self.directions, self.episodes, self.smoothing
-        v = sphere(problem.stream(Purpose.DIRECTIONS, state).generator(), n, problem.dim, self.orthogonal)
+        v = sphere(
+            Stream(problem.seed, Purpose.DIRECTIONS, state.iteration).generator(), n, problem.dim, self.orthogonal
+        )
         pairs = np.concatenate([np.arange(n), np.arange(n) + (0 if self.common_random_numbers else n)])
         returns, policy = problem.play(state, around(state.theta, v, mu), m, pairs)
         rho = problem.measure(state)

@@ -21,6 +21,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from riskgrad.checks import check_smoothing
 from riskgrad.errors import InputError
 from riskgrad.risk.base import ERROR_GROUPS, SMALLEST_GROUP, RiskMeasure
 from riskgrad.types import FloatArray, Gradient
@@ -96,6 +97,22 @@ def combine(slopes: FloatArray, directions: FloatArray) -> FloatArray:
     return np.sum((d / n) * slopes[:, None] * directions, axis=0)
 
 
+def with_batch_error(
+    gradient: Gradient,
+    risk: RiskMeasure,
+    values: FloatArray,
+    weights: FloatArray,
+    directions: FloatArray,
+    smoothing: float,
+) -> Gradient:
+    """Give a gradient from one batch with the batch's own error beside that of the directions.
+
+    A full finite difference has no error of its directions. The arguments are those of `batch_error`.
+    """
+    own = batch_error(risk, values, weights, directions, smoothing)
+    return Gradient(gradient.vector, float(np.hypot(np.nan_to_num(gradient.standard_error), own)))
+
+
 def batch_error(
     risk: RiskMeasure, values: FloatArray, weights: FloatArray | None, directions: FloatArray, smoothing: float
 ) -> float:
@@ -139,13 +156,6 @@ def _check_arguments(theta: ArrayLike, directions: ArrayLike, smoothing: float) 
     if not np.all(np.abs(lengths - 1.0) <= UNIT_TOLERANCE):
         raise InputError("directions", "be unit vectors", f"a norm of {lengths[np.argmax(np.abs(lengths - 1.0))]}")
     return center, units, check_smoothing("smoothing", smoothing)
-
-
-def check_smoothing(name: str, smoothing: float) -> float:
-    """Refuse a smoothing parameter outside (0, 1] (`eq:rho_mu`)."""
-    if not 0.0 < smoothing <= 1.0:
-        raise InputError(name, "be in (0, 1]", smoothing)
-    return float(smoothing)
 
 
 def _is_orthogonal(directions: FloatArray) -> bool:

@@ -14,6 +14,7 @@ A policy declares what it can do: what it reads and how it acts, whether it has 
 run it, and how it is made again from a file. The rest of riskgrad asks for these abilities, never for its kind.
 """
 
+import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import reduce
@@ -256,6 +257,19 @@ def drop_axes(values: FloatArray, flat: bool, single: bool) -> FloatArray:
 
 
 POLICIES = PartList("policy", Policy, "riskgrad.policy")
+
+
+def find_policy_name(policy: Policy, gives: ObservationKind | None, takes: ActionKind | None) -> str | None:
+    """Give the name by which a policy could have been asked for; None where it has none."""
+    recipe = policy.recipe()
+    if recipe is None or gives is None or takes is None:
+        return None
+    for name, kind in POLICIES.named().items():
+        with contextlib.suppress(InputError):
+            made = kind.fit(gives, takes)
+            if type(made) is type(policy) and made.recipe() == recipe:
+                return name
+    return None
 
 
 def describe_policy(policy: Policy) -> dict[str, Any]:

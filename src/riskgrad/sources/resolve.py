@@ -30,6 +30,7 @@ from riskgrad.making import close_or_warn, explain_failure, full_id
 from riskgrad.mdp import FiniteMDP
 from riskgrad.mdp.models import MODELS
 from riskgrad.policy import POLICIES, Policy
+from riskgrad.policy.base import find_policy_name
 from riskgrad.settings import TrainOptions
 from riskgrad.sources.base import SOURCES, EnvOptions, Source, Workers
 from riskgrad.types import Choice, States
@@ -136,7 +137,7 @@ def _refuse_misspelled_model(name: str) -> None:
 def choose_policy(source: Source, given: Policy | str | None) -> tuple[Policy, str | None]:
     """Give the policy that is trained, and the name that makes it; None where none does."""
     if isinstance(given, Policy):
-        return given, find_policy_name(given, source)
+        return given, find_policy_name(given, source.gives, source.takes)
     name = usual_name(source) if given is None else given
     return make_policy(source, name), name
 
@@ -162,14 +163,3 @@ def make_policy(source: Source, name: str | None = None) -> Policy:
 def usual_name(source: Source) -> str:
     """Give the name of the policy that a source gets unasked."""
     return "table" if isinstance(source.gives, States) and isinstance(source.takes, Choice) else "linear"
-
-
-def find_policy_name(policy: Policy, source: Source) -> str | None:
-    """Give the name by which a policy could have been asked for; None where it has none."""
-    recipe = policy.recipe()
-    for name in POLICIES.named() if recipe is not None else ():
-        with contextlib.suppress(InputError):
-            made = make_policy(source, name)
-            if type(made) is type(policy) and made.recipe() == recipe:
-                return name
-    return None

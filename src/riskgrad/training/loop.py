@@ -80,7 +80,7 @@ def run_training(plan: Plan, options: TrainOptions) -> Run:
             if tell(options.callback, line, progress.state.theta, returns):
                 break
         ended = _finish(plan, judge, progress)
-        arrays, facts, done = progress.arrays(), progress.facts(settings), progress.state.iteration
+        facts, arrays, done = progress.facts(settings), progress.arrays(), progress.state.iteration
         if store is not None and (ended or saved != done):
             store.checkpoint(done, arrays, facts)
     return run_from_facts(arrays, {**facts, "history": progress.history}, problem.policy)

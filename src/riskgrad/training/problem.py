@@ -64,10 +64,6 @@ class Problem:
         """The named measure."""
         return self.way.risk
 
-    def stream(self, purpose: Purpose, state: State) -> Stream:
-        """Give the random numbers of an iteration for one purpose."""
-        return Stream(self.seed, purpose, state.iteration)
-
     def path_weight(self, state: State) -> float:
         """Give how far on the path the measure is, in [0, 1]."""
         return self.way.weight(state.iteration, self.iterations)
@@ -92,7 +88,7 @@ class Problem:
         Returns:
             their returns [P, m], and the policy by the statistics of what they observed.
         """
-        stream = self.stream(Purpose.TRAINING, state)
+        stream = Stream(self.seed, Purpose.TRAINING, state.iteration)
         return play_and_observe(
             self.source, state.policy, thetas, episodes, stream, pairs, self.moves_statistics(state)
         )
@@ -108,7 +104,9 @@ class Problem:
         """Give the gradient of the bonus from a batch of its own, and how many episodes that took."""
         if self.entropy == 0.0:
             return 0.0, 0
-        batch = self.source.record(state.policy, state.theta, episodes, self.stream(Purpose.TRAINING, state))
+        batch = self.source.record(
+            state.policy, state.theta, episodes, Stream(self.seed, Purpose.TRAINING, state.iteration)
+        )
         return self.bonus(state, state.theta, batch), episodes
 
     def ascend(self, state: State, uphill: FloatArray, policy: Policy) -> State:
