@@ -66,7 +66,7 @@ def test_auto_is_the_square_over_half_of_the_run_where_there_is_somewhere_to_go(
 
 @pytest.mark.parametrize("path", [0.0, 1.5, SquarePath(0.0), SquarePath(-1.0), True, "half", "cube:0.5"])
 def test_a_bad_path_gets_one_line(path):
-    with pytest.raises(InputError, match="risk_path must be .*a part of the run in"):
+    with pytest.raises(InputError, match=r"risk_path must be .*a part of the run in"):
         find_way(path, rg.risk.CVaR(0.1), "practical")
 
 

@@ -54,13 +54,12 @@ def test_entropy_is_pulled_in_and_fades():
     )
     source, policy = TabularSource(mdp, 1), rg.policy.TabularGibbs(2, 2)
     thetas = [np.array([2.0, -2.0, 0.0, 0.0])]
-    run = train_plainly(rg.Score, source, policy, "mean", iterations=40, entropy=5.0, episodes=4000, step_size=1.0, held_out=0, theta=thetas[0],
-        callback=lambda _, theta: thetas.append(theta),
-    )  # fmt: skip
+    options = {"iterations": 40, "episodes": 4000, "step_size": 1.0, "held_out": 0, "theta": thetas[0]}
+    told = {"entropy": 5.0, "callback": lambda _, theta: thetas.append(theta)}
+    run = train_plainly(rg.Score, source, policy, "mean", **options, **told)
     assert run.last_theta[0] - run.last_theta[1] < 1.0
     assert "entropy bonus of 5 standard deviations" in run.notes[0]
-    assert train_plainly(rg.Score, source, policy, "mean", iterations=40, episodes=4000, step_size=1.0, held_out=0, theta=thetas[0]
-    ).last_theta[0] > 1.5  # fmt: skip
+    assert train_plainly(rg.Score, source, policy, "mean", **options).last_theta[0] > 1.5
 
 
 def test_it_learns_to_avoid_the_tail():

@@ -5,27 +5,26 @@ import time
 
 import numpy as np
 import pytest
-from riskgrad.algorithms.observing import of_batch
 from support.environments import Fragile, Scaled
-from support.training import train_plainly
+from support.training import log_of, train_briefly, train_plainly
 
 import riskgrad as rg
-from riskgrad.algorithms import PRACTICAL
 from riskgrad.backend import Processes
 from riskgrad.errors import EpisodeError, InputError
 from riskgrad.policy import MLP, Deterministic, Normalized, ObservationStatistics
 from riskgrad.random import Purpose, Stream
 from riskgrad.run.store import HISTORY
 from riskgrad.sources import GymnasiumSource
+from riskgrad.training.normalization import FIRST_EPISODES, batch_statistics
 from riskgrad.weights import log_ratios
 
-ALGORITHMS = ("onp_sf", "offp_sf", "score")
+ALGORITHMS = {"onp-sf": rg.OnPSF, "offp-sf": rg.OffPSF, "score": rg.Score}
 QUICK = {"iterations": 6, "episodes": 8, "held_out": 5, "seed": 4, "normalize": True, "horizon": 6}
-FIRST = PRACTICAL.first_look
+FIRST = FIRST_EPISODES
 
 
 def trained(algorithm, env=Scaled, **options):
-    return rg.train(env, risk="cvar:0.5", algorithm=algorithm, **{**QUICK, **options})
+    return train_briefly(env, risk="cvar:0.5", algorithm=algorithm, **{**QUICK, **options})
 
 
 def stopper(k):
@@ -55,7 +54,7 @@ def test_statistics_are_of_the_first_half_of_the_run(algorithm):
         run = trained(algorithm, iterations=iterations, directions=2 if algorithm != "score" else None)
         counts[iterations] = run.last_policy.statistics.count
     # every episode takes 6 steps; 2 n m of them in an iteration of OnP-SF, m in one of the others
-    batch = 6 * (4 * 8 if algorithm == "onp_sf" else 8)
+    batch = 6 * (4 * 8 if algorithm == "onp-sf" else 8)
     assert counts == {1: 6 * FIRST + batch, 2: 6 * FIRST + batch, 6: 6 * FIRST + 3 * batch}
     # 3 standard errors of the mean and of the standard deviation; 0.3% for each of 4, at a fixed seed
     seen, error = run.last_policy.statistics, 3.0 / np.sqrt(run.last_policy.statistics.count)
@@ -77,13 +76,13 @@ def test_the_first_statistics_are_those_of_the_start():
     source, policy = GymnasiumSource(Scaled, horizon=6), MLP(2, 2, ())
     run = train_plainly(rg.OffPSF, source, policy, "mean", iterations=1, episodes=4, held_out=0, seed=4, normalize=True)
     batch = source.record(policy, np.zeros(policy.dim), FIRST, Stream(4, Purpose.OBSERVING))
-    np.testing.assert_allclose(run.normalization["random_theta"]["mean"], of_batch(batch).mean, rtol=1e-12)
-    np.testing.assert_allclose(run.random_policy.statistics.std, of_batch(batch).std, rtol=1e-12)
+    np.testing.assert_allclose(run.normalization["random_theta"]["mean"], batch_statistics(batch).mean, rtol=1e-12)
+    np.testing.assert_allclose(run.random_policy.statistics.std, batch_statistics(batch).std, rtol=1e-12)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_it_learns_what_raw_observations_hide(algorithm):
-    m = 10 if algorithm == "onp_sf" else 40
+    m = 10 if algorithm == "onp-sf" else 40
     options = {"iterations": 20, "episodes": m, "risk_path": None, "entropy": 0.0, "held_out": 0}
     raw, normalized = (trained(algorithm, normalize=normalize, **options) for normalize in (False, True))
     # a blind policy gets 3 of 6
@@ -120,9 +119,9 @@ def test_each_kept_theta_has_the_statistics_in_force_at_it(tmp_path):
 def test_processes_change_no_digit(two, algorithm):
     policy = MLP(2, 2, (3,))
     options = {name: value for name, value in QUICK.items() if name != "horizon"}
-    algorithms = {"onp_sf": rg.onp_sf, "offp_sf": rg.offp_sf, "score": rg.score_ascent}
+    kind = ALGORITHMS[algorithm]
     runs = [
-        algorithms[algorithm](GymnasiumSource(Scaled, horizon=6, backend=backend), policy, "cvar:0.5", **options)
+        train_plainly(kind, GymnasiumSource(Scaled, horizon=6, backend=backend), policy, "cvar:0.5", **options)
         for backend in (None, two)
     ]
     same(*runs)
@@ -139,7 +138,7 @@ def test_training_in_processes_ends_them_and_goes_on_with_any_number_of_them(tmp
         during.update(new(before))
         return line["iteration"] == 2
 
-    trained("score", processes=2, resume=tmp_path, callback=callback)
+    trained("score", backend="processes:2", resume=tmp_path, callback=callback)
     assert len(during) == 2
     assert new(before) == set()
     assert len(rg.load(tmp_path).history) == 3
@@ -167,8 +166,8 @@ def test_killed_with_its_processes_and_resumed_ends_as_if_never_killed(tmp_path)
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["riskgrad.algorithms"])
     options = {"risk": "cvar:0.5", "algorithm": "offp-sf", **QUICK, "iterations": 30}
-    keeping = {"resume": tmp_path, "processes": 2, "checkpoint_seconds": 0.0}
-    process = context.Process(target=rg.train, args=[Scaled], kwargs={**options, **keeping})
+    keeping = {"resume": tmp_path, "backend": "processes:2", "checkpoint_seconds": 0.0}
+    process = context.Process(target=train_briefly, args=[Scaled], kwargs={**options, **keeping})
     process.start()
     while process.is_alive() and lines(tmp_path) < 6:
         time.sleep(0.001)
@@ -176,13 +175,13 @@ def test_killed_with_its_processes_and_resumed_ends_as_if_never_killed(tmp_path)
     process.kill()
     process.join()
     assert 5 <= len(rg.load(tmp_path).history) < 30
-    same(rg.train(Scaled, resume=tmp_path, **options), rg.train(Scaled, **options))
+    same(train_briefly(Scaled, resume=tmp_path, **options), train_briefly(Scaled, **options))
 
 
-@pytest.mark.parametrize("processes", [None, 2])
-def test_an_environment_that_fails_leaves_a_run_that_goes_on(tmp_path, processes):
+@pytest.mark.parametrize("backend", [None, "processes:2"])
+def test_an_environment_that_fails_leaves_a_run_that_goes_on(tmp_path, backend):
     broken, before = tmp_path / "broken", set(multiprocessing.active_children())
-    options = {"processes": processes, "checkpoint_seconds": 0.0, "resume": tmp_path / "run"}
+    options = {"backend": backend, "checkpoint_seconds": 0.0, "resume": tmp_path / "run"}
     options["env_options"] = {"broken": str(broken)}
 
     def callback(line, _):
@@ -196,13 +195,13 @@ def test_an_environment_that_fails_leaves_a_run_that_goes_on(tmp_path, processes
     assert new(before) == set()
     assert len(rg.load(tmp_path / "run").history) == 4
     broken.unlink()
-    del options["processes"]
+    del options["backend"]
     same(trained("score", Fragile, **options), trained("score", Fragile, env_options=options["env_options"]))
 
 
 @pytest.mark.parametrize("policy", ["linear", "mlp"])
 def test_a_run_comes_back_without_help(tmp_path, policy):
-    run = trained("onp_sf", "CartPole-v1", policy=policy, folder=tmp_path / "run", horizon=30, directions=3)
+    run = trained("onp-sf", "CartPole-v1", policy=policy, folder=tmp_path / "run", horizon=30, directions=3)
     run.save(tmp_path / "run.rg")
     table = rg.evaluate(run, "CartPole-v1", episodes=50).as_dict()
     path = tmp_path / "run.rg"
@@ -215,30 +214,31 @@ def test_a_run_comes_back_without_help(tmp_path, policy):
 
 def test_a_run_is_built_on_with_its_statistics(tmp_path):
     first = trained("score")
-    more = rg.train(Scaled, "mean", policy=first.last_policy, theta=first.last_theta, **{**QUICK, "iterations": 2})
+    more = train_briefly(Scaled, "mean", policy=first.last_policy, theta=first.last_theta, **{**QUICK, "iterations": 2})
     # no first episodes, and the count goes on
     assert more.last_policy.statistics.count == first.last_policy.statistics.count + 6 * 8
     fixed = {**QUICK, "normalize": False, "folder": tmp_path / "run"}
-    rg.train(Scaled, "mean", policy=first.policy, theta=first.theta, **fixed)
+    train_briefly(Scaled, "mean", policy=first.policy, theta=first.theta, **fixed)
     again = rg.load(tmp_path / "run")
     np.testing.assert_array_equal(again.policy.statistics.mean, first.policy.statistics.mean)
     assert isinstance(again.policy.inner, MLP)
-    assert (again.settings["normalize"], again.settings["policy"]["kind"]) == (None, "Normalized")
+    assert (again.settings.normalize, again.settings.policy_facts["kind"]) == (False, "Normalized")
 
 
-@pytest.mark.parametrize("algorithm", [rg.offp_sf, rg.score_ascent])
-def test_a_log_has_one_set_of_statistics(algorithm):
+@pytest.mark.parametrize("kind", [rg.OffPSF, rg.Score])
+def test_a_log_has_one_set_of_statistics(kind):
     source, policy = GymnasiumSource(Scaled, horizon=6), MLP(2, 2, ())
     log = source.record(policy, np.zeros(policy.dim), 100, Stream(1, Purpose.TRAINING))
     options = {"iterations": 30, "seed": 2, "normalize": True}
-    run = algorithm(None, policy, "mean", behavior=log, held_out=0, step_size=0.5, **options)
+    run = train_plainly(kind, log_of(log), policy, "mean", held_out=0, step_size=0.5, **options)
     for acting in (run.policy, run.random_policy):
-        np.testing.assert_array_equal(acting.statistics.mean, of_batch(log).mean)
+        np.testing.assert_array_equal(acting.statistics.mean, batch_statistics(log).mean)
     assert run.history[-1]["mean"] > run.history[0]["mean"] + 0.3
-    once = algorithm(source, policy, "mean", reuse_batch=True, episodes=50, held_out=0, step_size=0.5, **options)
+    options = {**options, "episodes": 50, "step_size": 0.5}
+    once = train_plainly(kind, source, policy, "mean", reuse_batch=True, held_out=0, **options)
     assert once.last_policy.statistics.count == 6 * FIRST
     pair = (MLP(2, 2, ()), np.zeros(policy.dim))
-    other = algorithm(source, policy, "mean", behavior=pair, episodes=50, step_size=0.5, **options)
+    other = train_plainly(kind, source, policy, "mean", behavior=pair, **options)
     assert other.last_policy.statistics.count == 6 * (FIRST + 15 * 50)
 
 
@@ -257,12 +257,20 @@ def test_ratios_are_one_by_the_statistics_in_force():
         (rg.mdp.two_roads(), {"horizon": None}, "normalize must be False where observations are states, got True"),
         (
             rg.mdp.two_roads(),
-            {"horizon": None, "normalize": False, "processes": 2},
-            "a compiled environment, which run on threads, got 2; give threads= instead",
+            {"horizon": None, "normalize": False, "backend": "processes:2"},
+            "a compiled environment or a log, got 'processes:2'; give threads= instead",
         ),
-        ("CartPole-v1", {"processes": 2}, "processes must be left out for a finite model or a compiled environment"),
-        (GymnasiumSource(Scaled, horizon=6), {"horizon": None, "processes": 2}, "left out for a source, which has"),
-        (Scaled, {"processes": 0}, "processes must be an integer of at least 1, got 0"),
+        (
+            "CartPole-v1",
+            {"backend": "processes:2"},
+            "backend must be left out for a finite model, a compiled environment",
+        ),
+        (
+            GymnasiumSource(Scaled, horizon=6),
+            {"horizon": None, "backend": "serial"},
+            "left out for a source, which has",
+        ),
+        (Scaled, {"backend": "processes:0"}, "workers must be an integer of at least 1, got 0"),
     ],
 )
 def test_refuses_in_one_line(tmp_path, env, options, message):
@@ -276,5 +284,7 @@ def test_on_policy_needs_a_source_that_tells_what_it_saw():
     class Silent(rg.sources.Source):
         returns = record = None
 
-    with pytest.raises(InputError, match="normalize must be False for OnP-SF on a source without `returns_and_stat"):
+    with pytest.raises(
+        InputError, match=r"normalize must be False for an algorithm .* on a source without `returns_and_stat"
+    ):
         train_plainly(rg.OnPSF, Silent(), MLP(2, 2, ()), "mean", iterations=1, normalize=True)

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from riskgrad.gradient.noise import estimate_errors
 from support.training import train_briefly
 
 from riskgrad.risk import CVaR, Mean, MeanVariance, RiskMeasure
+from riskgrad.risk.base import error_of_mean
 
 REPEATS, M = 600, 400
 
@@ -20,6 +20,10 @@ class WithoutInfluence(RiskMeasure):
 
     def value(self, law):
         return CVaR(0.1).value(law)
+
+
+def estimate_errors(risk, values, weights=None):
+    return {"risk_error": risk.standard_error(values, weights), "mean_error": error_of_mean(values, weights)}
 
 
 def batches(seed, *shape):
