@@ -7,29 +7,34 @@ are evaluated by one call, and the same policy object serves every iteration of 
 
 Actions are indices [B], or vectors [B, n] of numbers where there is a continuum of them. `act` turns uniform numbers of
 an episode's own stream into actions by the inverse CDF: nearby policies then turn the same numbers into nearly the same
-actions, which is what common random numbers live on. What an environment is given may differ from the action whose
+actions, which is what makes common random numbers useful. What an environment is given may differ from the action whose
 density is known (it is squashed or clipped): `execute` says how.
 
-What a policy can do, it declares: what it reads and how it acts, whether it has a density, whether compiled loops can
-run it, and how it is rebuilt from a file. Whoever uses a policy asks these and never what kind it is.
+A policy declares what it can do: what it reads and how it acts, whether it has a density, whether compiled loops can
+run it, and how it is made again from a file. The rest of riskgrad asks for these abilities, never for its kind.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from functools import reduce
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Never, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskgrad.checks import check_coefficients
+from riskgrad.checks import check_coefficients, check_theta
 from riskgrad.errors import InputError
-from riskgrad.kernels.elementary import log_of
+from riskgrad.kernels.elementary import exp_of, log_of
+from riskgrad.random import Purpose, Stream
 from riskgrad.registry import PartList
 from riskgrad.types import ActionKind, FloatArray, IntArray, ObservationKind
 
 if TYPE_CHECKING:
     from riskgrad.policy.bounds import Bounds
     from riskgrad.policy.normalize import ObservationStatistics
+
+# few actions are added and compared one by one: a fifth of the time of NumPy along a short axis, to the same bits
+FEW_ACTIONS = 7
 
 
 class Layers(NamedTuple):
@@ -80,7 +85,7 @@ class Policy(ABC):
         """Number of parameters d."""
 
     def by(self, statistics: "ObservationStatistics") -> "Policy":
-        """Give the same policy by other statistics; only for one that normalizes observations."""
+        """Give the same policy with other statistics; only for one that normalizes observations."""
         del statistics
         raise InputError("policy", "be one that normalizes observations", self)
 
@@ -113,23 +118,23 @@ class Policy(ABC):
         return thetas
 
     def preference_table(self, thetas: FloatArray) -> FloatArray | None:
-        """Give preferences [P, S, A] whose softmax it is, where it is a table of them by state; otherwise None."""
+        """Give the preferences [P, S, A] of a policy that is the softmax of a table of them; None for any other."""
         del thetas
         return None
 
     @classmethod
     def fit(cls, gives: ObservationKind, takes: ActionKind) -> "Policy":
-        """Make a policy of this name for what a source gives and takes; refuse where there is none."""
+        """Make a policy of this name for what a source gives and takes; refuse what it is not made for."""
         del gives, takes
         raise InputError("policy", "be given as a value, since this kind is made by no name", cls.__name__)
 
     def recipe(self) -> dict[str, Any] | None:
-        """Give what JSON can hold and `from_recipe` makes it from; None where it holds a function of the user's."""
+        """Give what `from_recipe` makes the policy from, as JSON can hold it; None where it holds a user's function."""
         return None
 
     @classmethod
     def from_recipe(cls, recipe: Mapping[str, Any]) -> Self:
-        """Make the policy that `recipe` told."""
+        """Make the policy of a recipe."""
         options: dict[str, Any] = dict(recipe)
         return cls(**options)
 
@@ -187,6 +192,12 @@ class Policy(ABC):
         """Give parameters to start training from [d]: zeros, unless the policy would not learn from there."""
         del generator
         return np.zeros(self.dim)
+
+    def first_theta(self, given: ArrayLike | None, seed: int) -> FloatArray:
+        """Give theta_0 [d] of a run: as it was given, or where the policy starts by the run's seed."""
+        if given is not None:
+            return check_theta(given, self.dim).copy()
+        return self.initial_theta(Stream(seed, Purpose.INITIAL).generator())
 
     def entropy_sum(self, theta: ArrayLike, observations: ArrayLike, coefficients: ArrayLike) -> FloatArray:
         """Give the sum over b of coefficients[b] * grad of the entropy of pi_theta(. | o_b), a vector [d].
@@ -263,3 +274,53 @@ def rebuild_policy(facts: Mapping[str, Any]) -> Policy | None:
     kind = POLICIES.exports().get(facts.get("kind", ""))
     recipe = facts.get("recipe")
     return None if kind is None or recipe is None else kind.from_recipe(recipe)
+
+
+def softmax(preferences: FloatArray) -> FloatArray:
+    """Give exp h / sum exp h along the last axis."""
+    weights = exp_of(preferences - _largest_preference(preferences))
+    return weights / sum_over_actions(weights)
+
+
+def log_softmax(preferences: FloatArray) -> FloatArray:
+    """Give h - log sum exp h along the last axis, right to the last digits even where the probability underflows."""
+    shifted = preferences - _largest_preference(preferences)
+    return shifted - log_of(sum_over_actions(exp_of(shifted)))
+
+
+def action_log_softmax(preferences: FloatArray, actions: NDArray[np.intp]) -> FloatArray:
+    """Give the log-probability [P, B] of the action taken, from preferences [P, B, A] and actions [B]."""
+    return log_softmax(preferences)[:, np.arange(len(actions)), actions]
+
+
+def sum_by_visit(
+    where: NDArray[np.intp], actions: NDArray[np.intp], coefficients: FloatArray, shape: tuple[int, int]
+) -> FloatArray:
+    """Add up the coefficients [B] of the visits to each (distinct observation, action), in their order: [U, A]."""
+    flat = np.bincount(where * shape[1] + actions, weights=coefficients, minlength=shape[0] * shape[1])
+    return flat.astype(np.float64, copy=False).reshape(shape)
+
+
+def preference_weights(sums: FloatArray, probabilities: FloatArray) -> FloatArray:
+    """Give w [U, A] with sum_{u, a} c[u, a] grad log pi(a | u) = sum_{u, a} w[u, a] grad h(u, a).
+
+    That is w[u, a] = c[u, a] - pi(a | u) sum_b c[u, b], for coefficients c [U, A] and probabilities [U, A].
+    """
+    return sums - probabilities * np.sum(sums, axis=1, keepdims=True)
+
+
+def sum_over_actions(values: FloatArray) -> FloatArray:
+    """Add up values [..., A] along the last axis, which stays with length 1."""
+    if values.shape[-1] > FEW_ACTIONS:
+        return np.sum(values, axis=-1, keepdims=True)
+    return reduce(np.add, _by_action(values))[..., None]
+
+
+def _largest_preference(values: FloatArray) -> FloatArray:
+    if values.shape[-1] > FEW_ACTIONS:
+        return np.max(values, axis=-1, keepdims=True)
+    return reduce(np.maximum, _by_action(values))[..., None]
+
+
+def _by_action(values: FloatArray) -> list[FloatArray]:
+    return [values[..., action] for action in range(values.shape[-1])]

@@ -119,7 +119,7 @@ class Deterministic(WithoutDensity):
 
     @classmethod
     def from_recipe(cls, recipe: Mapping[str, Any]) -> "Deterministic":
-        """Make the policy that `recipe` told."""
+        """Make the policy of a recipe."""
         return cls(**with_infinities(recipe))
 
     def __repr__(self) -> str:

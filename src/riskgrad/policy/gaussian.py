@@ -1,6 +1,6 @@
 """Normal actions whose mean is a network of the observation and whose spread is a parameter of its own.
 
-    a = mean_theta(o) + exp(log_std) * z,   z standard normal        a [n] is what densities speak of
+    a = mean_theta(o) + exp(log_std) * z,   z standard normal        a [n] is what densities are of
     executed = low + (high - low) * (f(a) + 1) / 2                   f clips to [-1, 1], or squashes by tanh
     executed = a                                                     in coordinates without finite bounds
 
@@ -12,7 +12,8 @@ differences from log(initial_std): zeros are a policy with mean 0, the middle of
 What is decided here, and why:
 
 - Recorded actions are a, before clipping or squashing. What is done to a afterwards does not depend on theta, so that
-  importance ratios and scores of a are those of what was executed, and no logarithm of a Jacobian near the bounds.
+  importance ratios and scores of a are those of what was executed, without the logarithm of a Jacobian, which is
+  inaccurate near the bounds.
 - Bounded coordinates are in units of half the range, so that one initial spread fits every environment.
 - z is the inverse normal CDF at a uniform number of the episode's stream.
 """
@@ -157,7 +158,7 @@ class Gaussian(Policy):
 
     @classmethod
     def from_recipe(cls, recipe: Mapping[str, Any]) -> "Gaussian":
-        """Make the policy that `recipe` told."""
+        """Make the policy of a recipe."""
         return cls(**with_infinities(recipe))
 
     def _std(self, thetas: FloatArray) -> FloatArray:

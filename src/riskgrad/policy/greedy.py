@@ -17,7 +17,7 @@ from riskgrad.types import FloatArray, IntArray
 
 @final
 class Greedy(WithoutDensity):
-    """Take the likeliest action of another policy; the first of them where several are.
+    """Take the likeliest action of another policy; the first where several are equally likely.
 
     Args:
         policy: whose mode it is.
@@ -34,7 +34,7 @@ class Greedy(WithoutDensity):
         return self._inner.dim
 
     def by(self, statistics: ObservationStatistics) -> "Greedy":
-        """Give the mode of the policy by other statistics."""
+        """Give the mode of the policy with other statistics."""
         return Greedy(self._inner.by(statistics))
 
     @property

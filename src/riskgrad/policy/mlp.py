@@ -25,10 +25,9 @@ from riskgrad.checks import check_coefficients, check_theta, check_thetas
 from riskgrad.errors import InputError
 from riskgrad.kernels import network_passes
 from riskgrad.kernels.elementary import exp_of
-from riskgrad.policy.base import Layers, Policy, drop_axes
+from riskgrad.policy.base import Layers, Policy, drop_axes, log_softmax, softmax, sum_over_actions
 from riskgrad.policy.gaussian import Gaussian
 from riskgrad.policy.network import Activation, Network, checked_hidden
-from riskgrad.policy.softmax import log_softmax, softmax
 from riskgrad.types import ActionKind, Choice, Choices, FloatArray, IntArray, Numbers, ObservationKind, States, Vectors
 
 HIDDEN: Final = (32, 32)
@@ -147,7 +146,7 @@ class MLP(Policy):
         return np.concatenate([function(outputs[..., part]) for part in self._slices], axis=-1)
 
     def _checked_actions(self, actions: ArrayLike, size: int) -> IntArray:
-        """Return the output that each component of each action stands for [B, components]."""
+        """Give the output that each component of each action stands for [B, components]."""
         given = np.asarray(actions)
         shape = (size,) if isinstance(self.n_actions, int) else (size, len(self._parts))
         if given.dtype.kind not in "iu" or (given.shape != shape and not (size == 1 and given.shape == shape[1:])):
@@ -174,4 +173,4 @@ def fit_network(gives: ObservationKind, takes: ActionKind, hidden: tuple[int, ..
 def _entropy_slopes(preferences: FloatArray) -> FloatArray:
     logs = log_softmax(preferences)
     chances = exp_of(logs)
-    return -chances * (logs - np.sum(chances * logs, axis=-1, keepdims=True))
+    return -chances * (logs - sum_over_actions(chances * logs))

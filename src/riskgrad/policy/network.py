@@ -1,4 +1,4 @@
-"""A feed-forward network that is read from a flat vector; what the MLP, Gaussian and linear policies have in common.
+"""A feed-forward network whose weights are in a flat vector; what the MLP, Gaussian and linear policies have in common.
 
     P parameter vectors   B observations   k inputs   n outputs   d parameters
 
@@ -89,7 +89,7 @@ class Network:
         return gradient
 
     def checked_inputs(self, observations: ArrayLike) -> tuple[FloatArray, bool]:
-        """Return inputs [B, k], and whether the caller gave a single observation; integers are one-hot states."""
+        """Give inputs [B, k], and whether the caller gave a single observation; integers are one-hot states."""
         batch = np.asarray(observations)
         if batch.ndim < 2 and batch.dtype.kind in "iu":
             states, single = check_states(batch, self.inputs)
@@ -127,5 +127,5 @@ def one_hot(states: NDArray[Any], size: int) -> FloatArray:
 
 
 def checked_hidden(hidden: Sequence[int] | int) -> tuple[int, ...]:
-    """Return the units of the hidden layers as a tuple; one number is one layer."""
+    """Give the units of the hidden layers as a tuple; one number is one layer."""
     return (hidden,) if isinstance(hidden, int) else tuple(hidden)

@@ -25,11 +25,10 @@ from numpy.typing import ArrayLike, NDArray
 from riskgrad.checks import check_actions, check_coefficients, check_theta, check_thetas
 from riskgrad.errors import InputError
 from riskgrad.kernels.elementary import exp_of, log_of
-from riskgrad.policy.base import Policy, choose_actions, drop_axes
+from riskgrad.policy.base import Policy, choose_actions, drop_axes, log_softmax, softmax
 from riskgrad.policy.bounds import Bounds
 from riskgrad.policy.gaussian import HALF_LOG_TWO_PI, standard_normal
 from riskgrad.policy.network import one_hot
-from riskgrad.policy.softmax import log_softmax, softmax
 from riskgrad.types import Choice, FloatArray, IntArray, States, Vectors
 
 if TYPE_CHECKING:
@@ -168,7 +167,7 @@ class TorchModule(Policy):
         return np.concatenate([*parts, np.zeros(self.dim - sum(self._sizes))])
 
     def _call_once(self) -> "torch.Tensor":
-        """Call the module once, as it will be called; refuse one that cannot be."""
+        """Call the module once as it will be called later; refuse one for which that fails."""
         import torch  # noqa: PLC0415 - an extra
         from torch.func import vmap  # noqa: PLC0415 - an extra
 

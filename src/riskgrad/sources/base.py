@@ -6,7 +6,7 @@ A source plays a fixed quota of episodes per policy; never "the first m that fin
 Every random number is a function of the stream, the row's pair and the episode, so that an answer does not depend on
 threads, on the other rows or on the order of work.
 
-What a source is like, it declares: what it gives to a policy and takes from one, who does its work, and whether it can
+A source declares what it is like: what it gives to a policy and takes from one, who does its work, and whether it can
 tell what was observed. A new kind of source is one file in this folder, or one class that is registered: `from_env`
 says which environments it plays.
 """
@@ -65,7 +65,7 @@ class EnvOptions:
     factory: Callable[..., Any] | None = None
 
     def refuse_other(self, horizon: int | None, discount: float | None) -> None:
-        """Refuse another horizon or discount than a model or source has, and options for what is made already."""
+        """Refuse another horizon or discount than a model or source has, and options for what is already made."""
         own = {"horizon": horizon, "discount": discount, "env_options": None}
         given = {"horizon": self.horizon, "discount": self.discount, "env_options": self.options or None}
         for name, value in given.items():
@@ -138,7 +138,7 @@ class Source(ABC):
 
     @abstractmethod
     def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
-        """Play m episodes of one policy and keep what they visited, so that others can be weighed on them."""
+        """Play m episodes of one policy and keep what they visited, so that it can be reweighted for others."""
 
     def returns_and_statistics(
         self,
@@ -174,7 +174,7 @@ class Source(ABC):
         return
 
     def fingerprint(self) -> str:
-        """Say in one line what is played: a run goes on with the same one only."""
+        """Say in one line what is played; a run that is resumed must be given a source of the same fingerprint."""
         text = str(self)
         return type(self).__name__ if " at 0x" in text else text  # an address differs between processes
 

@@ -87,7 +87,7 @@ class CompiledSource(Source):
 
     @property
     def observation_limit(self) -> float:
-        """Infinite: the loop takes a normalization into the first layer, which clips nothing."""
+        """Infinite: the loop normalizes by other weights of the first layer, and clips nothing."""
         return np.inf
 
     def returns(

@@ -160,7 +160,7 @@ def _check_score(
 
 
 def _check_entropy(policy: Policy, theta: FloatArray, batch: NDArray[Any], rng: np.random.Generator) -> None:
-    """Check it where an action is one index; elsewhere the entropy is not known here."""
+    """Check `entropy_sum` where an action is one index; elsewhere the entropy is not known here."""
     if _action_probabilities(policy, theta, batch) is None:
         return
     coefficients = rng.normal(size=len(batch))

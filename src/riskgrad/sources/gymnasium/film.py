@@ -117,7 +117,7 @@ def _shoot(source: GymnasiumSource, policy: Policy, theta: ArrayLike, stream: St
 
 
 def _refuse_blind(env: "gymnasium.Env[Any, Any]", name: str) -> None:
-    """Refuse an environment that cannot show itself after all, such as one whose drawing library is missing."""
+    """Refuse an environment that does not render frames, such as one whose drawing library is missing."""
     try:
         env.reset(seed=0)
         shot = np.asarray(env.render())
@@ -128,7 +128,7 @@ def _refuse_blind(env: "gymnasium.Env[Any, Any]", name: str) -> None:
 
 
 def checked_film_path(path: str | Path) -> Path:
-    """Refuse another kind of film than the one that can be written."""
+    """Give the path of a film; refuse one that does not end in .gif."""
     place = Path(path)
     if place.suffix.lower() != ".gif":
         raise InputError("path", "end in .gif", str(path), "other films need an encoder that is not part of riskgrad")

@@ -1,8 +1,8 @@
 """How an environment is made, again and again: for the lanes of a loop, and in other processes.
 
-What a user calls an environment is an id, a class or factory, or an environment. Its time limit is part of what the
-return is, and we apply it ourselves: the wrappers that `gymnasium.make` puts around an environment cost more than the
-step of a small one. They are taken off from the outside until something of the user's is met, which stays.
+A user gives an id, a class or factory, or an environment. Its time limit is part of what the return is, and is applied
+here: the wrappers that `gymnasium.make` puts around an environment cost more than the step of a small one. They are
+taken off from the outside, up to the first wrapper of the user's own.
 """
 
 import importlib
@@ -103,7 +103,7 @@ def name_of(env: Env) -> str:
 
 
 def _find_spec(name: str) -> EnvSpec:
-    """Look up an id; one of the form "module:id" imports the module first, which is to register it."""
+    """Look up an id; one of the form "module:id" imports the module first, which registers it."""
     module, _, inner = name.rpartition(":")
     if module:
         importlib.import_module(module)
