@@ -14,7 +14,7 @@ import numpy as np
 
 from riskgrad.mdp import from_gymnasium
 from riskgrad.policy import TabularGibbs
-from riskgrad.policy.softmax import log_softmax
+from riskgrad.policy.base import log_softmax
 from riskgrad.random import Purpose, Stream
 from riskgrad.sources import TabularSource
 from riskgrad.types import Episodes

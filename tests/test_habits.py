@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 import riskgrad
-from riskgrad.run.versions import versions as run_versions
+from riskgrad.run.result import current_versions
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 DISTRIBUTIONS = {"PIL": "pillow"}  # where a module and what is installed have different names
-COMES_WITH = {"llvmlite": "numba"}  # numba demands the one version that it works with
 
 
 def name_of(requirement):
@@ -58,7 +57,7 @@ def test_the_version_stands_once():
     assert re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(), flags=re.M)[1] == riskgrad.__version__
     versions = re.findall(r"^## (\d\S*)$", (ROOT / "CHANGELOG.md").read_text(), flags=re.M)
     assert (versions[0], versions[-1]) == (riskgrad.__version__, "0.1.0")
-    assert run_versions()["riskgrad"] == riskgrad.__version__
+    assert current_versions()["riskgrad"] == riskgrad.__version__
 
 
 @pytest.mark.parametrize(
@@ -66,9 +65,7 @@ def test_the_version_stands_once():
     [("src", ("torch", "tensorboard")), ("tests", tuple(PROJECT["project"]["optional-dependencies"]))],
 )
 def test_what_is_imported_is_declared(folder, extras):
-    undeclared = {
-        name: path for name, path in imported(folder).items() if COMES_WITH.get(name, name) not in declared(*extras)
-    }
+    undeclared = {name: path for name, path in imported(folder).items() if name not in declared(*extras)}
     assert undeclared == {}
 
 

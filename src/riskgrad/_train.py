@@ -11,12 +11,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ParamSpec
 
+from riskgrad.paths import find_way
+from riskgrad.policy.base import describe_policy
 from riskgrad.risk import RiskMeasure, parse
 from riskgrad.run import Run
-from riskgrad.settings import TrainOptions, facts_of, read_options
+from riskgrad.settings import Settings, TrainOptions, facts_of, read_options
 from riskgrad.sources import Environment, choose_policy, open_source
 from riskgrad.training.loop import run_training
 from riskgrad.training.plan import plan_training
+from riskgrad.types import describe
 
 Given = ParamSpec("Given")
 
@@ -60,7 +63,12 @@ def train(env: Environment, risk: str | RiskMeasure, **given: Any) -> Run:
         the run: the policy, its parameters, the history and the exact cost in episodes.
     """
     options, measure = read_options(given), parse(risk)
+    known = Settings(risk=describe(measure), estimator=measure.estimator_name, own_start=options.theta is not None)
+    way = find_way(options.risk_path, measure, options.schedule)
     with open_source(env, options) as source:
+        known = replace(known, env=env if isinstance(env, str) else None, source=source.fingerprint())
         policy, name = choose_policy(source, options.policy)
-        plan = plan_training(source, policy, name, measure, options, env if isinstance(env, str) else None)
+        known = replace(known, policy=name, policy_facts=describe_policy(policy))
+        theta = policy.first_theta(options.theta, options.seed)
+        plan = plan_training(source, policy, theta, way, options, known)
         return replace(run_training(plan, options), given_risk=measure, given_options=options.env_options)

@@ -38,7 +38,7 @@ from riskgrad.kernels.compile import contiguous, cores, in_blocks
 from riskgrad.kernels.elementary import exp_of
 from riskgrad.kernels.episode_sums import add_log_ratios
 from riskgrad.policy import Policy
-from riskgrad.policy.softmax import log_softmax
+from riskgrad.policy.base import log_softmax
 from riskgrad.types import Episodes, FloatArray, IntArray
 
 # beyond e^600 only the shares of the weights still mean something; below it weights are left as they are

@@ -10,6 +10,8 @@ import pytest
 import riskgrad as rg
 from riskgrad.theory import schedule
 
+pytestmark = pytest.mark.no_cover  # the same lines a thousand times; other tests show which lines are run
+
 MODELS = {
     "risky_safe": rg.mdp.risky_safe(),
     "two_roads": rg.mdp.two_roads(0.9, 1.3, 0.04, 6.0, 0.5, 0.2),

@@ -16,20 +16,25 @@ run it, and how it is made again from a file. The rest of riskgrad asks for thes
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Never, Self
+from functools import reduce
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Never, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskgrad.checks import check_coefficients
+from riskgrad.checks import check_coefficients, check_theta
 from riskgrad.errors import InputError
-from riskgrad.kernels.elementary import log_of
+from riskgrad.kernels.elementary import exp_of, log_of
+from riskgrad.random import Purpose, Stream
 from riskgrad.registry import PartList
 from riskgrad.types import ActionKind, FloatArray, IntArray, ObservationKind
 
 if TYPE_CHECKING:
     from riskgrad.policy.bounds import Bounds
     from riskgrad.policy.normalize import ObservationStatistics
+
+
+FEW_ACTIONS: Final = 7
 
 
 class Layers(NamedTuple):
@@ -188,6 +193,12 @@ class Policy(ABC):
         del generator
         return np.zeros(self.dim)
 
+    def first_theta(self, given: ArrayLike | None, seed: int) -> FloatArray:
+        """Give theta_0 [d] of a run: as it was given, or where the policy starts by the run's seed."""
+        if given is not None:
+            return check_theta(given, self.dim).copy()
+        return self.initial_theta(Stream(seed, Purpose.INITIAL).generator())
+
     def entropy_sum(self, theta: ArrayLike, observations: ArrayLike, coefficients: ArrayLike) -> FloatArray:
         """Give the sum over b of coefficients[b] * grad of the entropy of pi_theta(. | o_b), a vector [d].
 
@@ -263,3 +274,53 @@ def rebuild_policy(facts: Mapping[str, Any]) -> Policy | None:
     kind = POLICIES.exports().get(facts.get("kind", ""))
     recipe = facts.get("recipe")
     return None if kind is None or recipe is None else kind.from_recipe(recipe)
+
+
+def softmax(preferences: FloatArray) -> FloatArray:
+    """Give exp h / sum exp h along the last axis."""
+    weights = exp_of(preferences - _largest_preference(preferences))
+    return weights / sum_over_actions(weights)
+
+
+def log_softmax(preferences: FloatArray) -> FloatArray:
+    """Give h - log sum exp h along the last axis, right to the last digits even where the probability underflows."""
+    shifted = preferences - _largest_preference(preferences)
+    return shifted - log_of(sum_over_actions(exp_of(shifted)))
+
+
+def sum_over_actions(values: FloatArray) -> FloatArray:
+    """Add up values [..., A] along the last axis, which stays with length 1.
+
+    Few actions are added one after the other, as NumPy adds fewer than eight numbers: the same bits, in a fifth of the
+    time that a reduction along a short axis takes.
+    """
+    if values.shape[-1] > FEW_ACTIONS:
+        return np.sum(values, axis=-1, keepdims=True)
+    return reduce(np.add, np.moveaxis(values, -1, 0))[..., None]
+
+
+def _largest_preference(values: FloatArray) -> FloatArray:
+    if values.shape[-1] > FEW_ACTIONS:
+        return np.max(values, axis=-1, keepdims=True)
+    return reduce(np.maximum, np.moveaxis(values, -1, 0))[..., None]
+
+
+def action_log_softmax(preferences: FloatArray, actions: NDArray[np.intp]) -> FloatArray:
+    """Give the log-probability [P, B] of the action taken, from preferences [P, B, A] and actions [B]."""
+    return log_softmax(preferences)[:, np.arange(len(actions)), actions]
+
+
+def sum_by_visit(
+    where: NDArray[np.intp], actions: NDArray[np.intp], coefficients: FloatArray, shape: tuple[int, int]
+) -> FloatArray:
+    """Add up the coefficients [B] of the visits to each (distinct observation, action), in their order: [U, A]."""
+    flat = np.bincount(where * shape[1] + actions, weights=coefficients, minlength=shape[0] * shape[1])
+    return flat.astype(np.float64, copy=False).reshape(shape)
+
+
+def preference_weights(sums: FloatArray, probabilities: FloatArray) -> FloatArray:
+    """Give w [U, A] with sum_{u, a} c[u, a] grad log pi(a | u) = sum_{u, a} w[u, a] grad h(u, a).
+
+    That is w[u, a] = c[u, a] - pi(a | u) sum_b c[u, b], for coefficients c [U, A] and probabilities [U, A].
+    """
+    return sums - probabilities * np.sum(sums, axis=1, keepdims=True)

@@ -29,8 +29,7 @@ from riskgrad.checks import (
     check_thetas,
 )
 from riskgrad.errors import InputError
-from riskgrad.policy.base import Policy, drop_axes
-from riskgrad.policy.softmax import action_log_softmax, preference_weights, softmax, sum_by_visit
+from riskgrad.policy.base import Policy, action_log_softmax, drop_axes, preference_weights, softmax, sum_by_visit
 from riskgrad.types import ActionKind, Choice, FloatArray, Numbers, ObservationKind, States
 
 Features = Callable[[Any], ArrayLike]

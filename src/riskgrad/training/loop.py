@@ -61,8 +61,9 @@ def run_training(plan: Plan, options: TrainOptions) -> Run:
     Returns:
         the run so far.
     """
-    problem, settings, versions = plan.problem, plan.settings, current_versions()
+    problem, settings = plan.problem, plan.settings
     judge = find_judge(problem, plan.held_out, plan.algorithm.ess_floor)
+    versions = current_versions()
     with open_store(options.folder, options.resume, settings) as store, StopRequest() as stop:
         progress = _begin(plan, store, versions)
         done = progress.state.iteration
@@ -79,11 +80,10 @@ def run_training(plan: Plan, options: TrainOptions) -> Run:
             if tell(options.callback, line, progress.state.theta, returns):
                 break
         ended = _finish(plan, judge, progress)
-        done = progress.state.iteration
+        arrays, facts, done = progress.arrays(), progress.facts(settings), progress.state.iteration
         if store is not None and (ended or saved != done):
-            store.checkpoint(done, progress.arrays(), progress.facts(settings))
-    facts = {**progress.facts(settings), "history": progress.history}
-    return run_from_facts(progress.arrays(), facts, problem.policy)
+            store.checkpoint(done, arrays, facts)
+    return run_from_facts(arrays, {**facts, "history": progress.history}, problem.policy)
 
 
 def _begin(plan: Plan, store: Store | None, versions: dict[str, str]) -> Progress:

@@ -10,12 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from riskgrad.ascent import parse_ascent
-from riskgrad.checks import check_theta
 from riskgrad.errors import InputError
-from riskgrad.paths import find_way
+from riskgrad.paths import Way
 from riskgrad.policy import Policy
-from riskgrad.policy.base import describe_policy
-from riskgrad.random import Purpose, Stream
 from riskgrad.risk import RiskMeasure
 from riskgrad.settings import Options, Settings, TrainOptions, default_of, describe_env_options, facts_of
 from riskgrad.sources import LoggedEpisodes, Source
@@ -56,30 +53,19 @@ class Plan:
 
 
 def plan_training(
-    source: Source, policy: Policy, name: str | None, risk: RiskMeasure, options: TrainOptions, env: str | None
+    source: Source, policy: Policy, theta: FloatArray, way: Way, options: TrainOptions, known: Settings
 ) -> Plan:
     """Settle every option, and check what can be checked before the first episode.
 
     Args:
         source: where episodes come from.
         policy: what is trained.
-        name: the name that makes the policy; None where none does.
-        risk: the named measure.
+        theta: theta_0 [d].
+        way: the named measure, and the path to it.
         options: as they were given.
-        env: the environment's name; None where it was given as an object.
+        known: what is known of the settings already: the measure, the environment and the policy.
     """
-    theta = _first_theta(policy, options)
-    schedule, usual = options.schedule, facts_of(Options)
-    written = Settings(
-        env=env,
-        own_start=options.theta is not None,
-        policy=name,
-        policy_facts=describe_policy(policy),
-        estimator=risk.estimator_name,
-        risk=describe(risk),
-        source=source.fingerprint(),
-    )
-    way = find_way(options.risk_path, risk, schedule)
+    risk, schedule, usual = way.risk, options.schedule, facts_of(Options)
     iterations = options.iterations or default_of(usual["iterations"], schedule)
     theorem_plan = theorem(iterations) if schedule == "paper" else None
     bonus = options.entropy
@@ -111,6 +97,7 @@ def plan_training(
     if step_size is None:
         step_size = default_of(usual["step_size"], schedule, theorem_plan or usual_step(policy))
     ascent = parse_ascent(step_size)
+    step_text = describe(ascent)
     start = State(0, policy, theta, ascent.start(policy.dim))
     problem = Problem(
         source=source,
@@ -124,9 +111,9 @@ def plan_training(
         batches=choose_batches(source, algorithm, theta, options.seed, held_out),
     )
     settings = replace(
-        written,
+        known,
         **_describe_options(options, given),
-        step_size=describe(ascent),
+        step_size=step_text,
         iterations=iterations,
         algorithm=algorithm.name,
         own=algorithm.options(),
@@ -136,13 +123,6 @@ def plan_training(
         start=digest(theta),
     )
     return Plan(problem, algorithm, start, held_out, settings)
-
-
-def _first_theta(policy: Policy, options: TrainOptions) -> FloatArray:
-    """Give theta_0 [d]: as it was given, or where the policy starts."""
-    first = Stream(options.seed, Purpose.INITIAL).generator()
-    theta = options.theta
-    return policy.initial_theta(first) if theta is None else check_theta(theta, policy.dim).copy()
 
 
 def _describe_options(options: TrainOptions, algorithm: Algorithm) -> dict[str, Any]:
