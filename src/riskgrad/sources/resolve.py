@@ -166,10 +166,12 @@ def usual_name(source: Source) -> str:
 
 def find_policy_name(policy: Policy, source: Source) -> str | None:
     """Give the name by which a policy could have been asked for; None where it has none."""
-    recipe = policy.recipe()
-    for name in POLICIES.named() if recipe is not None else ():
+    gives, takes, recipe = source.gives, source.takes, policy.recipe()
+    if gives is None or takes is None or recipe is None:
+        return None
+    for name, kind in POLICIES.named().items():
         with contextlib.suppress(InputError):
-            made = make_policy(source, name)
+            made = kind.fit(gives, takes)
             if type(made) is type(policy) and made.recipe() == recipe:
                 return name
     return None
