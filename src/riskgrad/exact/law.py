@@ -91,7 +91,7 @@ def return_law(
 
 
 def rounding_width(mdp: FiniteMDP) -> float:
-    """How far apart two accumulated returns can be that are equal on paper; see the module docstring."""
+    """Say how far apart two accumulated returns can be that are equal on paper; see the module docstring."""
     largest = float(np.max(np.abs(mdp.rewards))) * float(np.sum(mdp.discount ** np.arange(mdp.horizon)))
     return (mdp.horizon + 4) * float(np.finfo(np.float64).eps) * largest
 

@@ -43,7 +43,7 @@ def smoothed(objective: Objective, theta: ArrayLike, directions: ArrayLike, smoo
     Returns:
         the estimate with its standard error over directions; NaN where that cannot be told (see the module).
     """
-    center, units, mu = _checked(theta, directions, smoothing)
+    center, units, mu = _check_arguments(theta, directions, smoothing)
     return smoothed_difference(objective(around(center, units, mu)), units, mu)
 
 
@@ -75,7 +75,7 @@ def smoothed_difference(values: ArrayLike, directions: FloatArray, smoothing: fl
         raise InputError("objective", f"give {2 * n} finite values, one per row of thetas", values)
     slopes = (values[:n] - values[n:]) / (2.0 * mu)
     vector = combine(slopes, units)
-    if _orthogonal(units):
+    if _is_orthogonal(units):
         return Gradient(vector, _block_error(slopes, units))
     if n == 1:
         return Gradient(vector, float("nan"))
@@ -129,7 +129,7 @@ def batch_error(
     return float(np.sqrt(np.sum((table - np.mean(table, axis=0)) ** 2) / (groups * (groups - 1))))
 
 
-def _checked(theta: ArrayLike, directions: ArrayLike, smoothing: float) -> tuple[FloatArray, FloatArray, float]:
+def _check_arguments(theta: ArrayLike, directions: ArrayLike, smoothing: float) -> tuple[FloatArray, FloatArray, float]:
     center, units = np.asarray(theta, dtype=np.float64), np.asarray(directions, dtype=np.float64)
     if center.ndim != 1 or not np.all(np.isfinite(center)):
         raise InputError("theta", "be a finite vector", theta)
@@ -148,7 +148,7 @@ def check_smoothing(name: str, smoothing: float) -> float:
     return float(smoothing)
 
 
-def _orthogonal(directions: FloatArray) -> bool:
+def _is_orthogonal(directions: FloatArray) -> bool:
     """Tell whether every block of d consecutive directions is orthogonal; a lone direction is not."""
     n, d = directions.shape
     if n < 2:

@@ -57,7 +57,7 @@ def checked_terminal(terminal: ArrayLike, n_states: int) -> NDArray[np.bool_]:
 
 
 def reachable_states(outcomes: Outcomes, start: FloatArray, terminal: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which states some episode can act in, of any policy and any length; a mask [S]."""
+    """Say which states some episode can act in, of any policy and any length; a mask [S]."""
     sources = outcomes.rows // outcomes.n_actions
     moves = (outcomes.probabilities > 0.0) & ~outcomes.ends & ~terminal[outcomes.next_states] & ~terminal[sources]
     sources, targets = sources[moves], outcomes.next_states[moves]

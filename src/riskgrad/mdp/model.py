@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from riskgrad.checks import check_discount
 from riskgrad.errors import InputError
 from riskgrad.mdp.checks import check_rows, checked_horizon, checked_start, checked_terminal, reachable_states
-from riskgrad.mdp.outcomes import Outcomes, from_arrays, from_lists, merged
+from riskgrad.mdp.outcomes import Outcomes, from_arrays, from_lists, merge_equal
 from riskgrad.types import FloatArray, IntArray
 
 OutcomeTable = Sequence[Sequence[Sequence[tuple[float, int, float, bool]]]] | Mapping[int, Any]
@@ -181,7 +181,7 @@ def _fill(
     reachable = reachable_states(given, first, is_terminal)
     is_terminal = is_terminal | (_entered_by_ends(given, is_terminal) & ~reachable)
     is_terminal = check_rows(given, reachable, is_terminal)
-    kept = merged(given, is_terminal)
+    kept = merge_equal(given, is_terminal)
     fields: dict[str, Any] = {
         "n_states": n_states,
         "n_actions": n_actions,

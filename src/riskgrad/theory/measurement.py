@@ -32,8 +32,8 @@ Actor = Literal["on-policy", "uniform", "current"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
-    """Measured counterparts of the constants.
+class Measurement:
+    """Measurement counterparts of the constants.
 
     Attributes:
         theta: the parameters with the longest gradient found [d].
@@ -63,7 +63,7 @@ def measure(
     actor: Actor | None = "on-policy",
     effort: int = 16,
     seed: int = 0,
-) -> Measured:
+) -> Measurement:
     """Measure what the constants of the theory bound.
 
     Args:
@@ -78,12 +78,12 @@ def measure(
     rng = Stream(seed, Purpose.EXAMPLE).generator()
     theta, slope = _steepest(mdp, policy, risk, effort, rng)
     units = sphere(rng, 4 * effort, policy.dim, orthogonal=True)
-    bias, variance = _smoothed(mdp, policy, risk, theta, smoothing, units)
+    bias, variance = _measure_smoothing(mdp, policy, risk, theta, smoothing, units)
     curvature = max(
         float(np.linalg.norm(_change(mdp, policy, risk, theta, unit))) for unit in _ways(units[: effort // 4], theta)
     )
     error, ratio = (None, None) if actor is None else _error(mdp, policy, risk, theta, smoothing * units[0], actor, rng)
-    return Measured(
+    return Measurement(
         theta=theta,
         slope=slope,
         curvature=curvature,
@@ -109,7 +109,7 @@ def _steepest(
 
 
 def _ways(units: FloatArray, theta: FloatArray) -> FloatArray:
-    """Directions to look for curvature along: some units, and the one that leads away from the uniform policy."""
+    """Give directions to look for curvature along: some units, and the one that leads away from the uniform policy."""
     length = float(np.linalg.norm(theta))
     return np.concatenate([units, theta[None] / length]) if length > 0.0 else units
 
@@ -119,7 +119,7 @@ def _change(mdp: FiniteMDP, policy: Policy, risk: RiskMeasure, theta: FloatArray
     return (above - below) / (2.0 * STEP)
 
 
-def _smoothed(
+def _measure_smoothing(
     mdp: FiniteMDP, policy: Policy, risk: RiskMeasure, theta: FloatArray, smoothing: float, units: FloatArray
 ) -> tuple[float, float]:
     slope = gradient(mdp, policy, theta, risk, MAX_ATOMS)

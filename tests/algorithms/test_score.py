@@ -80,7 +80,7 @@ def test_a_measure_without_influence_gets_one_line():
         def value(self, law):
             return float(law.values[0])
 
-    with pytest.raises(InputError, match="use onp_sf or offp_sf, which need only estimates"):
+    with pytest.raises(InputError, match="use onp-sf or offp-sf, which need only estimates"):
         train(Worst())
 
 

@@ -3,21 +3,22 @@ import math
 import numpy as np
 import pytest
 
-from riskgrad.ascent import Adam, ConstantStep, clipped
+from riskgrad.ascent import Adam, ConstantStep
+from riskgrad.ascent.base import shorten
 from riskgrad.errors import InputError
 
 
 def climb(ascent, gradients):
-    theta, memory = np.zeros(gradients.shape[1]), ascent.start(gradients.shape[1])
+    theta, moments = np.zeros(gradients.shape[1]), ascent.start(gradients.shape[1])
     for gradient in gradients:
-        theta, memory = ascent.step(theta, gradient, memory)
+        theta, moments = ascent.step(theta, gradient, moments)
     return theta
 
 
 def test_constant_step_is_the_papers_update():
-    theta, memory = ConstantStep(0.5).step(np.array([1.0, 2.0]), np.array([4.0, -6.0]), {})
+    theta, moments = ConstantStep(0.5).step(np.array([1.0, 2.0]), np.array([4.0, -6.0]), {})
     np.testing.assert_array_equal(theta, [3.0, -1.0])
-    assert memory == {}
+    assert moments == {}
 
 
 def test_first_adam_step_is_the_sign_of_the_gradient():
@@ -41,25 +42,25 @@ def test_adam_does_not_know_the_scale_of_rewards():
 
 def test_adam_climbs_a_hill():
     theta, ascent = np.zeros(2), Adam(0.05)
-    memory = ascent.start(2)
+    moments = ascent.start(2)
     for _ in range(600):
-        theta, memory = ascent.step(theta, np.array([1.0, -2.0]) - theta, memory)
+        theta, moments = ascent.step(theta, np.array([1.0, -2.0]) - theta, moments)
     np.testing.assert_allclose(theta, [1.0, -2.0], atol=0.02)
 
 
 def test_clipping_keeps_the_direction():
-    np.testing.assert_allclose(clipped(np.array([3.0, 4.0]), 1.0), [0.6, 0.8])
-    np.testing.assert_array_equal(clipped(np.array([3.0, 4.0]), 5.0), [3.0, 4.0])
+    np.testing.assert_allclose(shorten(np.array([3.0, 4.0]), 1.0), [0.6, 0.8])
+    np.testing.assert_array_equal(shorten(np.array([3.0, 4.0]), 5.0), [3.0, 4.0])
     theta, _ = ConstantStep(1.0, clip=1.0).step(np.zeros(2), np.array([3.0, 4.0]), {})
     np.testing.assert_allclose(theta, [0.6, 0.8])
 
 
-def test_memory_is_plain_arrays_that_are_not_changed_in_place():
+def test_moments_is_plain_arrays_that_are_not_changed_in_place():
     ascent = Adam(0.1)
-    memory = ascent.start(3)
-    before = {name: array.copy() for name, array in memory.items()}
-    ascent.step(np.zeros(3), np.ones(3), memory)
-    for name, array in memory.items():
+    moments = ascent.start(3)
+    before = {name: array.copy() for name, array in moments.items()}
+    ascent.step(np.zeros(3), np.ones(3), moments)
+    for name, array in moments.items():
         assert array.dtype == np.float64
         np.testing.assert_array_equal(array, before[name])
 

@@ -39,7 +39,9 @@ def test_killed_ten_times_and_resumed_ends_as_if_never_killed(tmp_path):
         "cvar:0.1",
     )
     for _ in range(KILLS):
-        process = context.Process(target=rg.offp_sf, args=problem, kwargs={**OPTIONS, "resume": folder})
+        process = context.Process(
+            target=train_plainly, args=(rg.OffPSF, *problem), kwargs={**OPTIONS, "resume": folder}
+        )
         before = lines(folder)
         process.start()
         wanted = before + moments.integers(1, 11)

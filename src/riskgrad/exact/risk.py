@@ -1,4 +1,4 @@
-"""The exact gradient of a risk measure in the policy's parameters, by the adjoint of the recursion for the law.
+"""The exact risk of a policy, and its gradient in the policy's parameters by the adjoint of the law's recursion.
 
 With Z the sum of an episode's scores, every smooth risk measure has grad rho = E[influence(R) Z]; for a distortion
 this is `lm:nabla_rho_g` integrated by parts. Writing Z out and conditioning on what an episode knows when it acts,
@@ -18,14 +18,31 @@ the measure's `influence` picks.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from riskgrad.exact._value import policy_table
 from riskgrad.exact.graph import checked_table, graph_of, step_of
-from riskgrad.exact.law import MAX_ATOMS, Layer, final_law, layers, rounding_width, shifts
+from riskgrad.exact.law import MAX_ATOMS, Layer, final_law, layers, return_law, rounding_width, shifts
 from riskgrad.kernels.recursion import pull_adjoints_back
 from riskgrad.mdp import FiniteMDP
 from riskgrad.policy import Policy
 from riskgrad.risk import RiskMeasure
 from riskgrad.types import DiscreteLaw, FloatArray
+
+
+def value(mdp: FiniteMDP, policy: Policy, theta: ArrayLike, rho: RiskMeasure, max_atoms: int = MAX_ATOMS) -> float:
+    """Give the risk measure of the return of a policy, exactly.
+
+    Args:
+        mdp: the model.
+        policy: a policy over its states, such as `TabularGibbs`.
+        theta: its parameters [d].
+        rho: the risk measure.
+        max_atoms: as for `return_law`.
+    """
+    return rho.value(return_law(mdp, policy_table(mdp, policy, theta), max_atoms=max_atoms))
+
+
+def policy_table(mdp: FiniteMDP, policy: Policy, theta: ArrayLike) -> FloatArray:
+    """Give the probability of each action in each state [S, A]."""
+    return policy.probabilities(theta, np.arange(mdp.n_states))
 
 
 def gradient(

@@ -19,10 +19,11 @@ import riskgrad as rg
 
 def digest(run):
     return hashlib.sha256(np.concatenate([run.theta, run.last_theta]).tobytes()).hexdigest()[:16]
-short = {"iterations": 6, "episodes": 60, "held_out": 0, "seed": 1}
+short = {"iterations": 6, "algorithm": "score:episodes=60", "held_out": 0, "seed": 1}
+sphere = {**short, "algorithm": "offp-sf:episodes=60"}
 table = rg.train("two-roads", "cvar:0.1", **short)
 maze = rg.train("riskgrad/GuardedMaze-v0", "cvar:0.05", **short)
-tanh = rg.train("Pendulum-v1", "cvar:0.2", horizon=20, algorithm="offp-sf", **short)
+tanh = rg.train("Pendulum-v1", "cvar:0.2", horizon=20, **sphere)
 pole = rg.train("CartPole-v1", "cvar:0.2", policy="mlp", horizon=40, **short)
 print(json.dumps([digest(run) for run in (table, maze, tanh, pole)]))
 """

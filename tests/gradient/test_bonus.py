@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
-from riskgrad.algorithms.entropy import entropy_gradient
 
 from riskgrad.policy import LinearGibbs, TabularGibbs
+from riskgrad.training.problem import entropy_gradient
 from riskgrad.types import Episodes
 
 
