@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.errors import InputError
 from riskgrad.kernels import network_passes
-from riskgrad.kernels.elementary import exp_of
+from riskgrad.kernels.formulas import exp_of
 from riskgrad.policy.base import Layers, Policy, checked_coefficients, checked_theta, checked_thetas, drop_axes
 from riskgrad.policy.gaussian import Gaussian
 from riskgrad.policy.network import Activation, Network, checked_hidden

@@ -8,7 +8,7 @@ Preferences are shifted by their largest before the exponential, so that any fin
 import numpy as np
 from numpy.typing import NDArray
 
-from riskgrad.kernels.elementary import exp_of, log_of
+from riskgrad.kernels.formulas import exp_of, log_of
 from riskgrad.types import FloatArray
 
 

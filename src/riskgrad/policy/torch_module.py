@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.errors import InputError
-from riskgrad.kernels.elementary import exp_of, log_of
+from riskgrad.kernels.formulas import exp_of, log_of
 from riskgrad.policy.base import (
     Policy,
     checked_actions,

@@ -18,7 +18,7 @@ from typing import Final
 
 import numpy as np
 
-from riskgrad.kernels.elementary import exp_of
+from riskgrad.kernels.formulas import exp_of
 from riskgrad.policy import Policy
 from riskgrad.types import Episodes, FloatArray
 from riskgrad.weights import diagnose, log_ratios

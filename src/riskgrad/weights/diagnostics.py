@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from riskgrad.errors import InputError
-from riskgrad.kernels.elementary import exp_of
+from riskgrad.kernels.formulas import exp_of
 from riskgrad.types import FloatArray, IntArray
 
 
