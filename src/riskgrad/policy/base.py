@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.checks import check_coefficients, check_theta
 from riskgrad.errors import InputError
-from riskgrad.kernels.elementary import exp_of, log_of
+from riskgrad.kernels.formulas import exp_of, log_of
 from riskgrad.random import Purpose, Stream
 from riskgrad.registry import PartList
 from riskgrad.types import ActionKind, FloatArray, IntArray, ObservationKind
