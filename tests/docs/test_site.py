@@ -174,7 +174,9 @@ def test_every_command_is_in_the_reference(site):
         "bounds",
         "risks",
         "policies",
+        "algorithms",
         "envs",
+        "parts",
     ):
         assert f'<h2 id="{command}">' in text
     assert "--max-episodes" in text
