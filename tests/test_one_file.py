@@ -272,7 +272,7 @@ assert len(run.history) == 1
         "greet",
         '''
 """The command `greet`."""
-from riskgrad.cli.app import app
+from riskgrad.cli.shared import app
 
 @app.command()
 def greet() -> None:

@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 from riskgrad.cli import app, main
-from riskgrad.cli.app import ORDER
+from riskgrad.cli.shared import ORDER
 
 EXAMPLE = re.compile(r"Example: (riskgrad .*)")
 

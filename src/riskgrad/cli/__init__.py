@@ -11,8 +11,8 @@ import sys
 
 from rich.console import Console
 
-from riskgrad.cli.app import COMMANDS as COMMANDS
-from riskgrad.cli.app import app as app
+from riskgrad.cli.shared import COMMANDS as COMMANDS
+from riskgrad.cli.shared import app as app
 from riskgrad.errors import RiskgradError
 
 INTERRUPTED = 130  # what a shell gives a program that was interrupted from the keyboard

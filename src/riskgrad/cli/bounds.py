@@ -6,35 +6,24 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from riskgrad.cli.app import (
-    AsJson,
-    Discount,
-    EnvName,
-    EnvOption,
-    Horizon,
-    Seed,
-    app,
-    console,
-    parse_env_options,
-    print_json,
-)
+from riskgrad.cli import shared
 from riskgrad.errors import InputError
 
 
-@app.command()
+@shared.app.command()
 def bounds(
-    env: EnvName,
+    env: shared.EnvName,
     risk: Annotated[
         str, typer.Option(help="A smooth measure, such as dual-power:2 or smooth-cvar:0.1.")
     ] = "dual-power:2",
     iterations: Annotated[int, typer.Option(help="N, at the schedule of the theorem.")] = 1000,
     off_policy: Annotated[bool, typer.Option("--off-policy", help="OffP-SF instead of OnP-SF.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw bound against measured (.svg, .png or .pdf).")] = None,
-    horizon: Horizon = None,
-    discount: Discount = None,
-    env_option: EnvOption = None,
-    seed: Seed = 0,
-    as_json: AsJson = False,
+    horizon: shared.Horizon = None,
+    discount: shared.Discount = None,
+    env_option: shared.EnvOption = None,
+    seed: shared.Seed = 0,
+    as_json: shared.AsJson = False,
 ) -> None:
     """Put every constant and bound of the theory beside what the model does: literal, sharp, measured.
 
@@ -46,7 +35,7 @@ def bounds(
     from riskgrad.sources import resolve_source  # noqa: PLC0415
     from riskgrad.theory import bounds_table  # noqa: PLC0415
 
-    source = resolve_source(env, horizon, discount, env_options=parse_env_options(env_option))
+    source = resolve_source(env, horizon, discount, env_options=shared.parse_env_options(env_option))
     mdp = source.mdp
     if mdp is None:
         raise InputError("env", "be a finite model for its constants to be known", env)
@@ -57,7 +46,7 @@ def bounds(
 
         plot_bounds(rows, plot)
     if as_json:
-        print_json([asdict(row) for row in rows])
+        shared.print_json([asdict(row) for row in rows])
         return
     name = "OffP-SF" if off_policy else "OnP-SF"
     table = Table(title=f"{name} on {env}, {risk}, N = {iterations}", show_lines=True)
@@ -68,7 +57,7 @@ def bounds(
     for row in rows:
         numbers = (_figure(value) for value in (row.literal, row.sharp, row.measured))
         table.add_row(f"{row.meaning}\n{row.symbol}", *numbers, row.reading)
-    console.print(table)
+    shared.console.print(table)
 
 
 def _figure(value: float | None) -> str:

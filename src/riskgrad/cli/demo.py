@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from riskgrad.cli.app import Seed, app, console
+from riskgrad.cli.shared import Seed, app, console
 
 
 @app.command()

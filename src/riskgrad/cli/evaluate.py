@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from riskgrad.cli.app import (
+from riskgrad.cli.shared import (
     AsJson,
     Discount,
     EnvName,

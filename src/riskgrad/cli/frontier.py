@@ -7,40 +7,27 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from riskgrad.cli.app import (
-    AsJson,
-    Confidence,
-    Discount,
-    EnvName,
-    EnvOption,
-    FreshEpisodes,
-    Horizon,
-    Seed,
-    app,
-    console,
-    parse_env_options,
-    print_json,
-)
+from riskgrad.cli import shared
 from riskgrad.errors import InputError
 
 
-@app.command()
+@shared.app.command()
 def frontier(
-    env: EnvName,
+    env: shared.EnvName,
     risk: Annotated[str, typer.Option(help="A measure with one number: cvar, mean-variance, dual-power ...")] = "cvar",
     levels: Annotated[str, typer.Option(help="Its numbers from mild to averse, apart by commas.")] = "0.5,0.2,0.1,0.05",
     against: Annotated[str | None, typer.Option(help="Measure to lay against the mean; the last level.")] = None,
     iterations: Annotated[int, typer.Option(help="Iterations of each training.")] = 100,
-    episodes: FreshEpisodes = 10_000,
-    confidence: Confidence = 0.95,
+    episodes: shared.FreshEpisodes = 10_000,
+    confidence: shared.Confidence = 0.95,
     out: Annotated[Path | None, typer.Option(help="Folder to keep the runs in; riskgrad report reads them.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw mean against risk (.svg, .png or .pdf).")] = None,
-    horizon: Horizon = None,
-    discount: Discount = None,
-    env_option: EnvOption = None,
+    horizon: shared.Horizon = None,
+    discount: shared.Discount = None,
+    env_option: shared.EnvOption = None,
     processes: Annotated[int | None, typer.Option(help="Trainings at once; as many as there are cores.")] = None,
-    seed: Seed = 0,
-    as_json: AsJson = False,
+    seed: shared.Seed = 0,
+    as_json: shared.AsJson = False,
 ) -> None:
     """Train a family of policies from neutral to averse and show what less risk costs in mean.
 
@@ -52,10 +39,14 @@ def frontier(
     from riskgrad.pages.plots import plot_frontier  # noqa: PLC0415
     from riskgrad.pages.prose import write, write_interval  # noqa: PLC0415
 
-    where: dict[str, Any] = {"horizon": horizon, "discount": discount, "env_options": parse_env_options(env_option)}
+    where: dict[str, Any] = {
+        "horizon": horizon,
+        "discount": discount,
+        "env_options": shared.parse_env_options(env_option),
+    }
     settings: dict[str, Any] = {"episodes": episodes, "confidence": confidence, "seed": seed, "iterations": iterations}
     numbers = _numbers(levels)
-    shown = Console(stderr=True, highlight=False) if as_json else console
+    shown = Console(stderr=True, highlight=False) if as_json else shared.console
     with LiveFamily(shown, 1 + 3 * len(numbers), iterations) as live:
         count = cores() if processes is None else processes
         found = family(env, risk, numbers, against=against, processes=count, progress=live, **settings, **where)
@@ -64,7 +55,7 @@ def frontier(
     if plot is not None:
         plot_frontier(found, plot)
     if as_json:
-        print_json(found.as_dict())
+        shared.print_json(found.as_dict())
         return
     table = Table(title=f"From neutral to averse on {env} ({episodes:,} fresh episodes each)", title_justify="left")
     table.add_column("trained on", no_wrap=True)
@@ -75,11 +66,11 @@ def frontier(
             text for row in (point.mean, point.against) for text in (write(row.value), write_interval(row.bootstrap))
         ]
         table.add_row(f"{point.risk}{' *' if point.efficient else ''}", *cells)
-    console.print(table)
-    console.print("* no other policy is better both in the mean and in the risk")
+    shared.console.print(table)
+    shared.console.print("* no other policy is better both in the mean and in the risk")
     for text, place in (("The picture is in", plot), ("The runs are in", out)):
         if place is not None:
-            console.print(f"{text} {place}.", soft_wrap=True, markup=False)
+            shared.console.print(f"{text} {place}.", soft_wrap=True, markup=False)
 
 
 def _numbers(levels: str) -> list[float]:

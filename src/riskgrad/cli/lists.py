@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from rich.markup import escape
 from rich.table import Table
 
-from riskgrad.cli.app import AsJson, app, console, print_json
+from riskgrad.cli.shared import AsJson, app, console, print_json
 
 
 @app.command()

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from riskgrad.cli.app import AsJson, Confidence, FreshEpisodes, RunPaths, Seed, Where, app, console, print_json
+from riskgrad.cli.shared import AsJson, Confidence, FreshEpisodes, RunPaths, Seed, Where, app, console, print_json
 
 
 @app.command()

@@ -14,8 +14,8 @@ import typer.main
 from rich.console import Console
 from typer.core import TyperCommand
 
-from riskgrad.cli.app import app, console, parse_env_options, print_json
 from riskgrad.cli.config import ENV_OPTION, read_config
+from riskgrad.cli.shared import app, console, parse_env_options, print_json
 from riskgrad.errors import InputError
 from riskgrad.settings import HOW, KEPT, Facts, TrainOptions, facts_of
 

@@ -9,7 +9,7 @@ order over 0.2 s. Both environments agree within rounding: the terms are the sam
 
 import math
 
-from riskgrad.envs.base import CompiledEnv
+from riskgrad.envs.base import EnvShape
 from riskgrad.kernels import streams
 from riskgrad.kernels.compile import kernel
 from riskgrad.kernels.elementary import sin_cos, single
@@ -23,6 +23,7 @@ INERTIA = 1.0
 SECONDS = 0.2
 FASTEST_FIRST, FASTEST_SECOND = 4.0 * math.pi, 9.0 * math.pi
 START = 0.1
+SHAPE = EnvShape("Acrobot-v1", state_size=4, n_features=6, n_actions=3, horizon=500, reward_range=(-1.0, 0.0))
 
 
 @kernel
@@ -94,19 +95,3 @@ def observe(state: FloatArray, values: FloatArray) -> None:
 def play(first: int, last: int, job: Job, trace: Trace) -> None:
     """Play episodes; see `play_episodes`."""
     play_episodes(reset, step, observe, first, last, job, trace)
-
-
-def compiled_acrobot() -> CompiledEnv:
-    """Give the compiled Acrobot-v1."""
-    return CompiledEnv(
-        id="Acrobot-v1",
-        reset=reset,
-        step=step,
-        observe=observe,
-        state_size=4,
-        n_features=6,
-        n_actions=3,
-        horizon=500,
-        reward_range=(-1.0, 0.0),
-        play=play,
-    )

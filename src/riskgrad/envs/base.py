@@ -23,11 +23,23 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from riskgrad.errors import InputError
 from riskgrad.kernels.compile import fresh_kernel
 from riskgrad.kernels.lane_loop import Job, Trace, play_episodes
 from riskgrad.kernels.lane_state import writes_all_entries
+
+
+class EnvShape(NamedTuple):
+    """The numbers of a compiled environment, as the file of a twin states them beside its functions."""
+
+    id: str
+    state_size: int
+    n_features: int
+    n_actions: int
+    horizon: int
+    reward_range: tuple[float, float]
 
 
 @dataclass(frozen=True)

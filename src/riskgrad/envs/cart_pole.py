@@ -11,7 +11,7 @@ never steeper than 0.21 while an episode goes on, so that short polynomials do f
 
 import math
 
-from riskgrad.envs.base import CompiledEnv
+from riskgrad.envs.base import EnvShape
 from riskgrad.kernels import streams
 from riskgrad.kernels.compile import kernel
 from riskgrad.kernels.elementary import fma, sin_cos_small, single
@@ -27,6 +27,7 @@ PUSH = 10.0 / TOTAL_MASS
 SECONDS = 0.02
 FARTHEST, STEEPEST = 2.4, 12 * 2 * math.pi / 360
 START = 0.05
+SHAPE = EnvShape("CartPole-v1", state_size=4, n_features=4, n_actions=2, horizon=500, reward_range=(1.0, 1.0))
 
 
 @kernel
@@ -75,19 +76,3 @@ def observe(state: FloatArray, values: FloatArray) -> None:
 def play(first: int, last: int, job: Job, trace: Trace) -> None:
     """Play episodes; see `play_episodes`."""
     play_episodes(reset, step, observe, first, last, job, trace)
-
-
-def compiled_cart_pole() -> CompiledEnv:
-    """Give the compiled CartPole-v1."""
-    return CompiledEnv(
-        id="CartPole-v1",
-        reset=reset,
-        step=step,
-        observe=observe,
-        state_size=4,
-        n_features=4,
-        n_actions=2,
-        horizon=500,
-        reward_range=(1.0, 1.0),
-        play=play,
-    )

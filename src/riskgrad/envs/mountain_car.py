@@ -6,7 +6,7 @@ The equations are those of Moore (1990), computed in the order in which Gymnasiu
 last bit of a cosine. As there, the state is kept in double precision and observed in single.
 """
 
-from riskgrad.envs.base import CompiledEnv
+from riskgrad.envs.base import EnvShape
 from riskgrad.kernels import streams
 from riskgrad.kernels.compile import kernel
 from riskgrad.kernels.elementary import sin_cos, single
@@ -18,6 +18,7 @@ LEFT_END, RIGHT_END, GOAL = -1.2, 0.6, 0.5
 FASTEST = 0.07
 FORCE, GRAVITY = 0.001, 0.0025
 START_LOW, START_HIGH = -0.6, -0.4
+SHAPE = EnvShape("MountainCar-v0", state_size=2, n_features=2, n_actions=3, horizon=200, reward_range=(-1.0, -1.0))
 
 
 @kernel
@@ -50,19 +51,3 @@ def observe(state: FloatArray, values: FloatArray) -> None:
 def play(first: int, last: int, job: Job, trace: Trace) -> None:
     """Play episodes; see `play_episodes`."""
     play_episodes(reset, step, observe, first, last, job, trace)
-
-
-def compiled_mountain_car() -> CompiledEnv:
-    """Give the compiled MountainCar-v0."""
-    return CompiledEnv(
-        id="MountainCar-v0",
-        reset=reset,
-        step=step,
-        observe=observe,
-        state_size=2,
-        n_features=2,
-        n_actions=3,
-        horizon=200,
-        reward_range=(-1.0, -1.0),
-        play=play,
-    )

@@ -6,17 +6,26 @@ from typing import Any
 
 import gymnasium
 
-from riskgrad.envs.acrobot import compiled_acrobot
+from riskgrad.envs import acrobot, cart_pole, mountain_car
 from riskgrad.envs.base import CompiledEnv
-from riskgrad.envs.cart_pole import compiled_cart_pole
 from riskgrad.envs.maze import compiled_maze
-from riskgrad.envs.mountain_car import compiled_mountain_car
 
 OWN = ("gymnasium.envs.classic_control.", "riskgrad.envs.")  # where the environments with a twin are
+
+
+def _classic(file: Any) -> Callable[[], CompiledEnv]:
+    """Give what makes the environment of a file, from its shape and its functions."""
+
+    def make() -> CompiledEnv:
+        functions = {name: getattr(file, name) for name in ("reset", "step", "observe", "play")}
+        return CompiledEnv(**functions, **file.SHAPE._asdict())
+
+    make.__doc__ = str(file.__doc__)
+    return make
+
+
 TWINS: Mapping[str, Callable[..., CompiledEnv]] = {
-    "Acrobot-v1": compiled_acrobot,
-    "CartPole-v1": compiled_cart_pole,
-    "MountainCar-v0": compiled_mountain_car,
+    **{file.SHAPE.id: _classic(file) for file in (acrobot, cart_pole, mountain_car)},
     "riskgrad/GuardedMaze-v0": compiled_maze,
 }
 

@@ -12,6 +12,7 @@ below the assumption.
 No sum here goes through BLAS, and a row of a batch has the same bits whatever else is in the batch.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Final, final
@@ -39,8 +40,44 @@ Preference = Callable[[FloatArray, Any], ArrayLike]
 LARGEST_TEMPORARY: Final = 1 << 20
 
 
+class PreferencePolicy(Policy):
+    """A softmax over preferences: what the three kinds have in common."""
+
+    n_actions: int
+
+    @abstractmethod
+    def check_observations(self, observations: ArrayLike) -> tuple[NDArray[Any], bool]:
+        """Give observations with the batch axis in front, and whether the caller gave a single one."""
+
+    @abstractmethod
+    def preferences(self, thetas: FloatArray, batch: NDArray[Any]) -> FloatArray:
+        """Give h(o_b, a, theta) [P, B, A] of checked parameters [P, d] and observations [B, ...]."""
+
+    def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
+        """Give pi_theta(a | o) [B, A]; see `Policy.probabilities`."""
+        thetas, flat = check_thetas(theta, self.dim)
+        batch, single = self.check_observations(observations)
+        return drop_axes(softmax(self.preferences(thetas, batch)), flat, single)
+
+    def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
+        """Give log pi_theta(a_b | o_b) [B]; see `Policy.log_prob`."""
+        thetas, flat = check_thetas(theta, self.dim)
+        batch, single = self.check_observations(observations)
+        chosen = check_actions(actions, len(batch), self.n_actions)
+        return drop_axes(action_log_softmax(self.preferences(thetas, batch), chosen), flat, single)
+
+    def check_visits(
+        self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
+    ) -> tuple[FloatArray, NDArray[Any], NDArray[np.intp], FloatArray]:
+        """Give parameters [d], observations [B, ...], actions [B] and the coefficients [B] of their scores."""
+        vector = check_theta(theta, self.dim)
+        batch, _ = self.check_observations(observations)
+        chosen = check_actions(actions, len(batch), self.n_actions)
+        return vector, batch, chosen, check_coefficients(coefficients, len(batch))
+
+
 @final
-class TabularGibbs(Policy):
+class TabularGibbs(PreferencePolicy):
     """A softmax over one free preference per state and action.
 
     Args:
@@ -71,27 +108,11 @@ class TabularGibbs(Policy):
         """The largest norm M of a feature: 1, since the features are unit vectors."""
         return 1.0
 
-    def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
-        """Give pi_theta(a | s) [B, A]; see `Policy.probabilities`."""
-        thetas, flat = check_thetas(theta, self.dim)
-        states, single = check_states(observations, self.n_states)
-        return drop_axes(softmax(self._preferences(thetas, states)), flat, single)
-
-    def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
-        """Give log pi_theta(a_b | s_b) [B]; see `Policy.log_prob`."""
-        thetas, flat = check_thetas(theta, self.dim)
-        states, single = check_states(observations, self.n_states)
-        chosen = check_actions(actions, len(states), self.n_actions)
-        return drop_axes(action_log_softmax(self._preferences(thetas, states), chosen), flat, single)
-
     def score_sum(
         self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
     ) -> FloatArray:
         """Give sum_b c_b grad log pi_theta(a_b | s_b) [d]."""
-        vector = check_theta(theta, self.dim)
-        states, _ = check_states(observations, self.n_states)
-        chosen = check_actions(actions, len(states), self.n_actions)
-        scale = check_coefficients(coefficients, len(states))
+        vector, states, chosen, scale = self.check_visits(theta, observations, actions, coefficients)
         sums = sum_by_visit(states, chosen, scale, (self.n_states, self.n_actions))
         return preference_weights(sums, softmax(vector.reshape(sums.shape))).ravel()
 
@@ -109,15 +130,20 @@ class TabularGibbs(Policy):
         """Give the two sizes."""
         return {"n_states": self.n_states, "n_actions": self.n_actions}
 
-    def _preferences(self, thetas: FloatArray, states: NDArray[np.intp]) -> FloatArray:
-        return thetas.reshape(len(thetas), self.n_states, self.n_actions)[:, states]
+    def check_observations(self, observations: ArrayLike) -> tuple[NDArray[Any], bool]:
+        """Give states [B]."""
+        return check_states(observations, self.n_states)
+
+    def preferences(self, thetas: FloatArray, batch: NDArray[Any]) -> FloatArray:
+        """Give the rows of the tables that belong to states [B]."""
+        return thetas.reshape(len(thetas), self.n_states, self.n_actions)[:, batch]
 
     def __repr__(self) -> str:
         return f"TabularGibbs({self.n_states}, {self.n_actions})"
 
 
 @final
-class LinearGibbs(Policy):
+class LinearGibbs(PreferencePolicy):
     """A softmax over preferences that are linear in features of the observation and the action.
 
     Args:
@@ -165,27 +191,11 @@ class LinearGibbs(Policy):
             return None
         return float(np.sqrt(np.max(np.sum(self._table * self._table, axis=-1))))
 
-    def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
-        """Give pi_theta(a | o) [B, A]; see `Policy.probabilities`."""
-        thetas, flat = check_thetas(theta, self.dim)
-        batch, single = self._checked(observations)
-        return drop_axes(softmax(self._preferences(thetas, batch)), flat, single)
-
-    def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
-        """Give log pi_theta(a_b | o_b) [B]; see `Policy.log_prob`."""
-        thetas, flat = check_thetas(theta, self.dim)
-        batch, single = self._checked(observations)
-        chosen = check_actions(actions, len(batch), self.n_actions)
-        return drop_axes(action_log_softmax(self._preferences(thetas, batch), chosen), flat, single)
-
     def score_sum(
         self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
     ) -> FloatArray:
         """Give sum_b c_b grad log pi_theta(a_b | o_b) [d]."""
-        vector = check_theta(theta, self.dim)
-        batch, _ = self._checked(observations)
-        chosen = check_actions(actions, len(batch), self.n_actions)
-        scale = check_coefficients(coefficients, len(batch))
+        vector, batch, chosen, scale = self.check_visits(theta, observations, actions, coefficients)
         distinct, where = _distinct_observations(batch)
         sums = sum_by_visit(where, chosen, scale, (len(distinct), self.n_actions))
         total = np.zeros(self.dim)
@@ -195,7 +205,8 @@ class LinearGibbs(Policy):
             total += np.sum(weights[:, :, None] * features, axis=(0, 1))
         return total
 
-    def _checked(self, observations: ArrayLike) -> tuple[NDArray[Any], bool]:
+    def check_observations(self, observations: ArrayLike) -> tuple[NDArray[Any], bool]:
+        """Give states [B], or what the features are a function of."""
         if self._function is None:
             return check_states(observations, len(self._table))
         return check_batch(observations, self._ndim)
@@ -209,7 +220,8 @@ class LinearGibbs(Policy):
                 raise InputError("features", f"return shape {(self.n_actions, self.dim)}", f"shape {one.shape}")
         return np.stack(found) if found else np.zeros((0, self.n_actions, self.dim))
 
-    def _preferences(self, thetas: FloatArray, batch: NDArray[Any]) -> FloatArray:
+    def preferences(self, thetas: FloatArray, batch: NDArray[Any]) -> FloatArray:
+        """Give the features times the parameters."""
         found = np.empty((len(thetas), len(batch), self.n_actions))
         for piece in self._pieces(len(batch)):
             features = self._features(batch[piece])
@@ -226,7 +238,7 @@ class LinearGibbs(Policy):
 
 
 @final
-class Gibbs(Policy):
+class Gibbs(PreferencePolicy):
     """A softmax over preferences that are any function of the parameters.
 
     Without `gradient`, sums of scores use central differences of h, with a relative error of about 1e-10 for a smooth h
@@ -270,30 +282,14 @@ class Gibbs(Policy):
         """(M_d, M_h) as they were given."""
         return self._bounds
 
-    def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
-        """Give pi_theta(a | o) [B, A]; see `Policy.probabilities`."""
-        thetas, flat = check_thetas(theta, self.dim)
-        batch, single = check_batch(observations, self._ndim)
-        return drop_axes(softmax(self._preferences(thetas, batch)), flat, single)
-
-    def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
-        """Give log pi_theta(a_b | o_b) [B]; see `Policy.log_prob`."""
-        thetas, flat = check_thetas(theta, self.dim)
-        batch, single = check_batch(observations, self._ndim)
-        chosen = check_actions(actions, len(batch), self.n_actions)
-        return drop_axes(action_log_softmax(self._preferences(thetas, batch), chosen), flat, single)
-
     def score_sum(
         self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
     ) -> FloatArray:
         """Give sum_b c_b grad log pi_theta(a_b | o_b) [d]."""
-        vector = check_theta(theta, self.dim)
-        batch, _ = check_batch(observations, self._ndim)
-        chosen = check_actions(actions, len(batch), self.n_actions)
-        scale = check_coefficients(coefficients, len(batch))
+        vector, batch, chosen, scale = self.check_visits(theta, observations, actions, coefficients)
         distinct, where = _distinct_observations(batch)
         sums = sum_by_visit(where, chosen, scale, (len(distinct), self.n_actions))
-        weights = preference_weights(sums, softmax(self._preferences(vector[None], distinct)[0]))
+        weights = preference_weights(sums, softmax(self.preferences(vector[None], distinct)[0]))
         if self._gradient is None:
             return self._differences(vector, distinct, weights)
         total = np.zeros(self.dim)
@@ -312,11 +308,16 @@ class Gibbs(Policy):
             pair = np.stack([theta, theta])
             pair[0, j] += step
             pair[1, j] -= step
-            above, below = self._preferences(pair, batch)
+            above, below = self.preferences(pair, batch)
             slopes[j] = np.sum(weights * (above - below)) / (pair[0, j] - pair[1, j])
         return slopes
 
-    def _preferences(self, thetas: FloatArray, batch: NDArray[Any]) -> FloatArray:
+    def check_observations(self, observations: ArrayLike) -> tuple[NDArray[Any], bool]:
+        """Give what the preference is a function of."""
+        return check_batch(observations, self._ndim)
+
+    def preferences(self, thetas: FloatArray, batch: NDArray[Any]) -> FloatArray:
+        """Give what the user's function gives, called once for each state."""
         distinct, where = _distinct_observations(batch)
         found = np.empty((len(thetas), len(distinct), self.n_actions))
         for p, theta in enumerate(thetas):
