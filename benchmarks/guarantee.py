@@ -10,6 +10,8 @@ is run with common random numbers in each +- pair, riskgrad's default, and with 
 """
 
 import argparse
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -25,9 +27,9 @@ MODELS = {
 }
 MEASURES = ("dual-power:2", "mean-variance:0.5")
 ALGORITHMS = {
-    "OnP-SF": (rg.onp_sf, {"orthogonal": False}),
-    "OnP-SF, independent pairs": (rg.onp_sf, {"orthogonal": False, "common_random_numbers": False}),
-    "OffP-SF": (rg.offp_sf, {"orthogonal": False, "ess_floor": 0.0}),
+    "OnP-SF": rg.OnPSF(orthogonal=False),
+    "OnP-SF, independent pairs": rg.OnPSF(orthogonal=False, common_random_numbers=False),
+    "OffP-SF": rg.OffPSF(orthogonal=False, steps_per_batch=1, ess_floor=0.0),
 }
 
 
@@ -39,12 +41,12 @@ class Case:
         self.source = rg.sources.TabularSource(self.mdp)
         self.policy = rg.policy.TabularGibbs(self.mdp.n_states, self.mdp.n_actions)
         self.theta = 0.5 * np.random.default_rng(1).normal(size=self.policy.dim)
-        self.algorithm, self.options = ALGORITHMS[algorithm]
+        self.algorithm = ALGORITHMS[algorithm]
 
-    def run(self, **options) -> rg.Run:
-        """Run the algorithm from theta."""
-        given = {"theta": self.theta, "held_out": 0, **self.options, **options}
-        return self.algorithm(self.source, self.policy, self.risk, **given)
+    def run(self, algorithm: rg.algorithms.Algorithm, **options) -> rg.Run:
+        """Run an algorithm from theta, on the measure itself: no path, no bonus."""
+        plain = {"policy": self.policy, "theta": self.theta, "held_out": 0, "risk_path": None, "entropy": 0.0}
+        return rg.train(self.source, self.risk, algorithm=algorithm, **plain, **options)
 
     def exact(self, theta: np.ndarray) -> np.ndarray:
         """The exact gradient."""
@@ -56,8 +58,9 @@ class Case:
         for size in SIZES:
             plan = schedule(size)
             numbers = {"smoothing": plan.smoothing, "directions": plan.directions, "episodes": plan.episodes}
+            algorithm = replace(self.algorithm, **numbers)
             # one iteration with a step of 1 moves theta by the gradient estimate
-            runs = (self.run(iterations=1, step_size=1.0, seed=seed, **numbers) for seed in range(seeds))
+            runs = (self.run(algorithm, iterations=1, step_size=1.0, seed=seed) for seed in range(seeds))
             found.append(np.mean([np.sum((run.last_theta - self.theta - truth) ** 2) for run in runs]))
         return np.array(found)
 
@@ -66,7 +69,8 @@ class Case:
         noisy, norms, theta = [], [], self.theta
         for seed in range(seeds):
             path = [self.theta]
-            self.run(iterations=size, schedule="paper", seed=seed, callback=lambda _, t, p=path: p.append(t))
+            keep = partial(_keep, path)
+            self.run(self.algorithm, iterations=size, schedule="paper", seed=seed, callback=keep)
             noisy += [np.sum(self.exact(iterate) ** 2) for iterate in path[:size:4]]
         for k in range(size):
             gradient = self.exact(theta)
@@ -74,6 +78,11 @@ class Case:
                 norms.append(np.sum(gradient**2))
             theta = theta + schedule(size).step_size * gradient
         return float(np.mean(noisy) / np.mean(norms))
+
+
+def _keep(path: list[np.ndarray], line: dict, theta: np.ndarray) -> None:
+    del line
+    path.append(theta)
 
 
 def main() -> None:

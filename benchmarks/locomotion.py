@@ -43,7 +43,7 @@ class Task:
     Attributes:
         episodes: the budget of each training, of 1,000 steps each.
         normalize: whether observations are normalized, by us and by ARS as in RL Zoo.
-        ours: settings of OnP-SF other than the defaults.
+        ours: options of `rg.train` other than the defaults.
         zoo: settings of ARS in RL Zoo.
         faulty: episodes of the two parts of training under faults.
     """
@@ -59,7 +59,7 @@ TASKS: Final = {
     "Swimmer-v5": Task(
         episodes=500,
         normalize=False,
-        ours={"directions": 8, "smoothing": 0.2, "step_size": 2e-4},
+        ours={"algorithm": rg.OnPSF(directions=8, smoothing=0.2), "step_size": 2e-4},
         zoo={"n_delta": 1, "n_top": 1, "delta_std": 0.01, "learning_rate": 0.02},
         faulty=(1_000, 2_000),
     ),

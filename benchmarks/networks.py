@@ -28,7 +28,7 @@ def inventories() -> None:
     mdp = inventory()
     low, high = (TAIL.value(best_deterministic(mdp, rho)[1]) for rho in (rg.risk.Mean(), TAIL))
 
-    def closed(seed: int, **step: Any) -> float:
+    def part_closed(seed: int, **step: Any) -> float:
         run = rg.train(mdp, risk=TAIL, policy="mlp", max_episodes=30_000, seed=seed, **step)
         chances = run.policy.probabilities(run.theta, np.arange(mdp.n_states))
         return (TAIL.value(rg.exact.return_law(mdp, chances)) - low) / (high - low)
@@ -36,21 +36,21 @@ def inventories() -> None:
     print("| inventory, cvar:0.1, 30,000 episodes | " + " | ".join(f"seed {seed}" for seed in SEEDS) + " |")
     print("|---" * (len(SEEDS) + 1) + "|")
     for name, step in (("default", {}), ("0.1, as for tables", {"step_size": "adam:0.1"})):
-        print(f"| {name} | " + " | ".join(f"{closed(seed, **step):.2f}" for seed in SEEDS) + " |", flush=True)
+        print(f"| {name} | " + " | ".join(f"{part_closed(seed, **step):.2f}" for seed in SEEDS) + " |", flush=True)
 
 
 def lander() -> None:
-    """Print what one line learns, by its looks at held-out episodes and on fresh ones."""
+    """Print what one line learns, by held-out episodes along the run and by fresh ones at its end."""
     begin = time.perf_counter()
 
-    def look(line: dict[str, Any], theta: Any) -> None:
+    def show(line: dict[str, Any], theta: Any) -> None:
         del theta
         if line["held_out"] is not None:
             tail, minutes = line["held_out"], (time.perf_counter() - begin) / 60.0
             print(f"| {line['episodes']:,} | | {tail:.1f} | {minutes:.0f} |", flush=True)
 
     print("| LunarLander-v3, episodes | mean | CVaR(0.1) | minutes |\n|---|---|---|---|")
-    run = rg.train("LunarLander-v3", risk="cvar:0.1", policy="mlp", callback=look)
+    run = rg.train("LunarLander-v3", risk="cvar:0.1", policy="mlp", callback=show)
     mean, tail = (row.value for row in rg.evaluate(run, "LunarLander-v3", risk=["mean", TAIL], episodes=1_000).rows)
     print(f"| {run.episodes_used:,}, fresh episodes | {mean:.1f} | {tail:.1f} | |")
 

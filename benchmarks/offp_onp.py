@@ -6,10 +6,11 @@ Two finite models, CVaR(0.1), from the uniform policy. A run ends when the exact
 of the way from the uniform policy to the best one; its cost is the episodes it has sampled until then. For each
 algorithm every setting of the grid below is tried on the tuning seeds; the one with the smallest mean cost is then run
 on five others, and their median counts. OffP-SF draws a fresh batch of the current policy in each iteration and takes
-one step on it; there is no path, no entropy bonus and no held-out look. OnP-SF uses common random numbers.
+one step on it; there is no path, no entropy bonus and no held-out episode. OnP-SF uses common random numbers.
 """
 
 import argparse
+from dataclasses import replace
 from itertools import product
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ from problems import Problem, problem
 import riskgrad as rg
 
 PROBLEMS: Final = ("two-roads, cvar:0.1", "inventory, cvar:0.1")
-ALGORITHMS: Final = {"OnP-SF": rg.onp_sf, "OffP-SF": rg.offp_sf}
+ALGORITHMS: Final = {"OnP-SF": rg.OnPSF(orthogonal=True), "OffP-SF": rg.OffPSF(orthogonal=True, steps_per_batch=1)}
 TARGET: Final = 0.7
 LIMIT: Final = 100_000  # a run that has not arrived by then costs this
 STEPS, SMOOTHINGS, EPISODES = (0.1, 0.2, 0.4), (0.1, 0.5), (25, 50, 100, 200)
@@ -30,29 +31,28 @@ def cost(task: Problem, algorithm: str, seed: int, step: float, smoothing: float
     """Give the episodes that a run needs to arrive."""
     arrived: list[int] = []
 
-    def look(line: dict[str, Any], theta: np.ndarray) -> bool:
+    def stop(line: dict[str, Any], theta: np.ndarray) -> bool:
         if task.reach(theta) >= TARGET:
             arrived.append(line["episodes"])
         return bool(arrived) or line["episodes"] >= LIMIT
 
-    ALGORITHMS[algorithm](
+    rg.train(
         task.source,
-        task.policy,
         task.risk,
+        algorithm=replace(ALGORITHMS[algorithm], directions=n, smoothing=smoothing, episodes=m),
+        policy=task.policy,
         iterations=10_000,
         step_size=rg.ascent.Adam(step),
-        smoothing=smoothing,
-        directions=n,
-        episodes=m,
-        orthogonal=True,
+        risk_path=None,
+        entropy=0.0,
         held_out=0,
         seed=seed,
-        callback=look,
+        callback=stop,
     )
     return arrived[0] if arrived else LIMIT
 
 
-def compared(name: str) -> None:
+def compare_algorithms(name: str) -> None:
     """Tune both algorithms on one model and print their rows."""
     task = problem(name)
     grid = list(product(STEPS, SMOOTHINGS, (2, task.policy.dim // 2, task.policy.dim), EPISODES))
@@ -76,7 +76,7 @@ def main() -> None:
     print("| problem | algorithm | step of Adam | smoothing | n | m | episodes, median | range | OnP / OffP |")
     print("|---|---|---|---|---|---|---|---|---|")
     for name in PROBLEMS:
-        compared(name)
+        compare_algorithms(name)
 
 
 if __name__ == "__main__":

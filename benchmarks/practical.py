@@ -21,7 +21,6 @@ import numpy as np
 from problems import MAKERS, problem
 
 import riskgrad as rg
-from riskgrad.algorithms import SquarePath
 
 BUDGET: Final = 30_000
 BUDGETS: Final = {"guarded maze, cvar:0.05": 50_000, "CartPole, mean": 20_000}
@@ -64,22 +63,20 @@ SETTINGS: Final[list[dict[str, Any]]] = [
 ]
 
 
-def train(work: tuple[str, dict[str, Any], int]) -> dict[str, Any]:
+def train_setting(work: tuple[str, dict[str, Any], int]) -> dict[str, Any]:
     """Train with one setting on one problem with one seed."""
     name, setting, seed = work
     task, full = problem(name), {**CENTER, **setting}
     path = None if full["path"] is None or task.risk == "mean" else float(full["path"])
-    run = train_plainly(
-        rg.Score,
+    own = {option: full[option] for option in ("episodes", "steps_per_batch", "ess_floor")}
+    run = rg.train(
         task.source,
-        task.policy,
         task.risk,
+        algorithm=rg.Score(**own),
+        policy=task.policy,
         iterations=int(BUDGETS.get(name, BUDGET) / 1.1 / full["episodes"]),
         step_size=rg.ascent.Adam(full["step"], square_decay=full["memory"]),
-        episodes=full["episodes"],
-        steps_per_batch=full["steps_per_batch"],
-        ess_floor=full["ess_floor"],
-        risk_path=SquarePath(path) if path is not None and full["start"] == "square" else path,
+        risk_path=rg.paths.SquarePath(path) if path is not None and full["start"] == "square" else path,
         entropy=full["entropy"],
         seed=seed,
     )
@@ -94,8 +91,8 @@ def search(results: Path, seeds: int) -> None:
     left = [work for work in works if json.dumps(work) not in have]
     context = multiprocessing.get_context("spawn")
     turns = context.Value("i", 0)
-    with context.Pool(2, alone, (turns,)) as pool, results.open("a") as file:
-        for row in pool.imap_unordered(train, left):
+    with context.Pool(2, keep_to_one_core, (turns,)) as pool, results.open("a") as file:
+        for row in pool.imap_unordered(train_setting, left):
             file.write(json.dumps(row) + "\n")
             file.flush()
             done.append(row)
@@ -103,7 +100,7 @@ def search(results: Path, seeds: int) -> None:
     print_settings([row for row in done if json.dumps([row["problem"], row["setting"], row["seed"]]) in wanted])
 
 
-def alone(turns: Any) -> None:
+def keep_to_one_core(turns: Any) -> None:
     """Keep a worker to a core of its own, so that it starts no threads; results do not depend on it."""
     with turns.get_lock():
         turn, turns.value = turns.value, turns.value + 1
@@ -132,7 +129,7 @@ def print_settings(rows: list[dict[str, Any]]) -> None:
         print(f"| {text} | {failures} of {total} | {-mean:.3f} | {cells} |")
 
 
-def chosen(seeds: int) -> None:
+def print_defaults(seeds: int) -> None:
     """Print what the defaults of `rg.train` reach."""
     print("| problem | start | best known | reached, worst to best seed | reach, worst seed |")
     print("|---|---|---|---|---|")
@@ -149,14 +146,14 @@ def chosen(seeds: int) -> None:
         print(f"| {name} | {task.start:.3g} | {task.best:.3g} | {reached} | {worst:.2f} |", flush=True)
 
 
-def small(seeds: int) -> None:
+def print_small_budgets(seeds: int) -> None:
     """Print what few episodes reach, by how they are cut into batches."""
     print("| batch | failures | mean reach, neutral | mean reach, averse |")
     print("|---|---|---|---|")
     for episodes in BATCHES:
         reaches: dict[str, list[float]] = {}
         for name in MAKERS:
-            task, options = problem(name), {"episodes": episodes, "max_episodes": SMALL}
+            task, options = problem(name), {"algorithm": f"auto:episodes={episodes}", "max_episodes": SMALL}
             runs = [rg.train(task.source, task.risk, policy=task.policy, seed=seed, **options) for seed in range(seeds)]
             reaches[name] = [task.reach(run.theta) for run in runs]
         failures = sum(reach < FAILED for each in reaches.values() for reach in each)
@@ -176,9 +173,9 @@ def main() -> None:
     if given.what == "search":
         search(given.results, given.seeds or SEEDS)
     elif given.what == "chosen":
-        chosen(given.seeds or 5)
+        print_defaults(given.seeds or 5)
     else:
-        small(given.seeds or 3)
+        print_small_budgets(given.seeds or 3)
 
 
 if __name__ == "__main__":

@@ -29,16 +29,16 @@ Drawing = tuple[Figure, str]
 
 
 def flow() -> Drawing:
-    """The way from a policy to a report, in three rows."""
+    """The way from a policy to a page about it, in three rows."""
     page, axis = canvas(2.75)
     axis.set(xlim=(0, 12), ylim=(0, 8.6))
     axis.axis("off")
     boxes = [
-        ("policy", "parameters theta", 0.0, 6.4, 0), ("episodes", "played, or logged", 4.25, 6.4, 0),
+        ("policy", "parameters theta", 0.0, 6.4, 0), ("sources", "episodes, or a log", 4.25, 6.4, 0),
         ("returns", "and weights", 8.5, 6.4, 0), ("risk", "one number each", 8.5, 3.2, 1),
         ("gradient", "smoothed, or score", 4.25, 3.2, 1), ("ascent", "the next theta", 0.0, 3.2, 1),
         ("run", "kept, resumable", 0.0, 0.0, 2), ("evaluation", "with intervals", 4.25, 0.0, 2),
-        ("report", "one page", 8.5, 0.0, 2),
+        ("pages", "a report in one file", 8.5, 0.0, 2),
     ]  # fmt: skip
     for name, about, x, y, row in boxes:
         axis.add_patch(FancyBboxPatch((x, y), 3.5, 2.0, "round,pad=0,rounding_size=0.3", fill=False, ec=run_color(row)))
@@ -51,7 +51,7 @@ def flow() -> Drawing:
         axis.add_patch(
             FancyArrowPatch(tail, head, arrowstyle="->", mutation_scale=9, color=MUTED, shrinkA=1, shrinkB=1)
         )
-    return page, f"{len(boxes)} stations from policy to report, with a loop from ascent back to policy."
+    return page, f"{len(boxes)} stations from policy to pages, with a loop from ascent back to policy."
 
 
 def roads_days() -> Drawing:
@@ -103,7 +103,7 @@ def weights_tails() -> Drawing:
 
 
 def weights_whole() -> Drawing:
-    """How much each quantile counts: distortions that look at the whole law."""
+    """How much each quantile counts: distortions that use the whole law."""
     return _weights(
         ["mean", "dual-power:3", "exponential:3", "quadratic:1", "square-root:20", "logarithmic:20"], (0.0, 1.0)
     )
@@ -304,7 +304,7 @@ def _style() -> str:
     return f"<style>{rules['light']}@media(prefers-color-scheme:dark){{{rules['dark']}}}</style>"
 
 
-def written(name: str, drawn: Drawing) -> str:
+def as_text(name: str, drawn: Drawing) -> str:
     """Give the file of a picture as text."""
     page, words = drawn
     text = inline_svg(page, name)
@@ -319,7 +319,7 @@ def main(names: list[str]) -> None:
     """Write the pictures named, or all."""
     FOLDER.mkdir(exist_ok=True)
     for name in names or [*QUICK, *SLOW]:
-        (FOLDER / f"{name}.svg").write_text(written(name, (QUICK | SLOW)[name]()), encoding="utf-8")
+        (FOLDER / f"{name}.svg").write_text(as_text(name, (QUICK | SLOW)[name]()), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -65,9 +65,8 @@ def main() -> None:
             policy="deterministic",
             horizon=30,
             iterations=given.iterations,
-            directions=3,
-            episodes=25,
-            processes=2,
+            algorithm=rg.OnPSF(directions=3, episodes=25),
+            backend="processes:2",
             seed=given.seed,
         )
         table = rg.evaluate(run, OrderUpTo, risk=["mean", RISK], episodes=given.episodes)

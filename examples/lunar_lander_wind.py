@@ -40,7 +40,7 @@ def main() -> None:
         learn = partial(rg.train, lander, seed=given.seed)
         first = {"policy": "deterministic", "normalize": True, "held_out": 20}
         flying = learn("mean", max_episodes=given.first, **first)
-        more = {"directions": 4, "episodes": 10, "step_size": Adam(0.05), "risk_path": None}
+        more = {"algorithm": rg.OnPSF(directions=4, episodes=10), "step_size": Adam(0.05), "risk_path": None}
         more["held_out"] = given.then // 20
         go_on = partial(learn, policy=flying.policy, theta=flying.theta, max_episodes=given.then, **more)
 

@@ -72,8 +72,7 @@ def main() -> None:
             policy="deterministic",
             horizon=1,
             iterations=given.iterations,
-            directions=4,
-            episodes=30,
+            algorithm=rg.OnPSF(directions=4, episodes=30),
             risk_path=None,  # the first portfolio has a tail worth learning from; a milder measure would lead astray
             seed=given.seed,
         )

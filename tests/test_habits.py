@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 import riskgrad
+from riskgrad.run.result import current_versions
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 DISTRIBUTIONS = {"PIL": "pillow"}  # where a module and what is installed have different names
-COMES_WITH = {"llvmlite": "numba"}  # numba demands the one version that it works with
 
 
 def name_of(requirement):
@@ -57,6 +57,7 @@ def test_the_version_stands_once():
     assert re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(), flags=re.M)[1] == riskgrad.__version__
     versions = re.findall(r"^## (\d\S*)$", (ROOT / "CHANGELOG.md").read_text(), flags=re.M)
     assert (versions[0], versions[-1]) == (riskgrad.__version__, "0.1.0")
+    assert current_versions()["riskgrad"] == riskgrad.__version__
 
 
 @pytest.mark.parametrize(
@@ -64,9 +65,7 @@ def test_the_version_stands_once():
     [("src", ("torch", "tensorboard")), ("tests", tuple(PROJECT["project"]["optional-dependencies"]))],
 )
 def test_what_is_imported_is_declared(folder, extras):
-    undeclared = {
-        name: path for name, path in imported(folder).items() if COMES_WITH.get(name, name) not in declared(*extras)
-    }
+    undeclared = {name: path for name, path in imported(folder).items() if name not in declared(*extras)}
     assert undeclared == {}
 
 
@@ -104,3 +103,16 @@ def test_pages_for_contributors_point_to_files_that_exist(name):
     text = (ROOT / name).read_text()
     for target in re.findall(r"\]\((?!http)([^)#]+)", text):
         assert (ROOT / name).parent.joinpath(target).exists(), target
+
+
+def test_every_study_has_a_page_with_its_command_and_a_line_in_the_overview():
+    folder = ROOT / "benchmarks"
+    overview = (folder / "README.md").read_text()
+    assert len(overview.splitlines()) < 40, "one screen"
+    studies = [path for path in sorted(folder.glob("*.py")) if f"python benchmarks/{path.name}" in path.read_text()]
+    assert len(studies) > 10
+    for script in studies:
+        page = folder / f"{script.stem}.md" if script.stem != "practical" else ROOT / "docs" / "practical.md"
+        assert re.search(rf"^    (\w+=\S+ )?python benchmarks/{script.name}", page.read_text(), flags=re.M)
+        assert re.search(rf"\]\([^)]*\b{page.name}\): `{script.name}", overview), script.name
+    assert {path.stem for path in folder.glob("*.md")} - {"README"} == {path.stem for path in studies} - {"practical"}

@@ -1,9 +1,9 @@
 import gymnasium
 import numpy as np
 import pytest
+from support.training import train_briefly
 
 import riskgrad as rg
-from riskgrad.algorithms import PRACTICAL
 from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.sources import TabularSource
 
@@ -25,14 +25,14 @@ def test_averse_and_neutral_training_take_different_roads():
 
 
 def test_what_is_optimized_on_the_way_is_said():
-    averse, neutral = (rg.train(MDP, risk=risk, **QUICK) for risk in ("cvar:0.1", "mean"))
+    averse, neutral = (train_briefly(MDP, risk=risk, **QUICK) for risk in ("cvar:0.1", "mean"))
     assert any("(1 - w) dual-power:2 + w cvar:0.1" in note for note in averse.notes)
     assert any("entropy bonus of" in note for note in averse.notes)
-    assert averse.settings["risk_path"] == PRACTICAL.risk_path
+    assert averse.settings.risk_path == "square:0.5"
     assert not any("(1 - w)" in note for note in neutral.notes)
     plain = rg.train(MDP, risk="cvar:0.1", iterations=4, schedule="paper")
     assert plain.notes == ()
-    assert (plain.settings["steps_per_batch"], plain.settings["ess_floor"]) == (1, 0.0)
+    assert (plain.settings.own["steps_per_batch"], plain.settings.own["ess_floor"]) == (1, 0.0)
 
 
 def test_auto_takes_the_score_where_there_is_an_influence():
@@ -45,41 +45,61 @@ def test_auto_takes_the_score_where_there_is_an_influence():
         def value(self, law):
             return float(law.quantile(0.5))
 
-    assert rg.train(MDP, risk="cvar:0.1", **QUICK).settings["algorithm"] == "score"
-    assert rg.train(MDP, risk=Median(), **QUICK).settings["algorithm"] == "offp_sf"
+    assert train_briefly(MDP, risk="cvar:0.1", **QUICK).settings.algorithm == "score"
+    assert train_briefly(MDP, risk=Median(), **QUICK).settings.algorithm == "offp-sf"
 
 
-@pytest.mark.parametrize("algorithm", ["onp_sf", "offp_sf", "score", "OnP-SF"])
+@pytest.mark.parametrize("algorithm", ["onp-sf", "offp-sf", "score", "OnP-SF"])
 def test_every_algorithm_can_be_named(algorithm):
-    run = rg.train(MDP, risk="dual-power:2", algorithm=algorithm, **QUICK)
-    assert run.settings["algorithm"] == algorithm.lower().replace("-", "_")
+    run = train_briefly(MDP, risk="dual-power:2", algorithm=algorithm, **QUICK)
+    assert run.settings.algorithm == algorithm.lower()
     assert len(run.history) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("score:episodes=50", rg.Score(episodes=50)),
+        (
+            "offp-sf: episodes=50, steps-per-batch=2,orthogonal=false",
+            rg.OffPSF(episodes=50, steps_per_batch=2, orthogonal=False),
+        ),
+        ("onp-sf:directions=3,episodes=10,smoothing=0.2", rg.OnPSF(directions=3, episodes=10, smoothing=0.2)),
+        ("auto:episodes=50", rg.Score(episodes=50)),
+    ],
+)
+def test_a_name_with_options_is_the_value_with_these_fields(text, value):
+    options = {"iterations": 2, "held_out": 20, "seed": 3}
+    named, given = (rg.train(MDP, "cvar:0.1", algorithm=one, **options) for one in (text, value))
+    np.testing.assert_array_equal(named.last_theta, given.last_theta)
+    assert named.history == given.history
+    assert named.settings == given.settings
 
 
 def test_an_id_an_environment_a_factory_a_model_and_a_source_are_the_same_thing():
     options = {"risk": "cvar:0.1", "horizon": 30, **QUICK}
-    named = rg.train("CliffWalking-v1", **options)
+    named = train_briefly("CliffWalking-v1", **options)
     made = gymnasium.make("CliffWalking-v1")
     model = rg.mdp.from_gymnasium("CliffWalking-v1", horizon=30)
     runs = [
-        rg.train(made, **options),
-        rg.train(lambda: gymnasium.make("CliffWalking-v1"), **options),
-        rg.train(model, **{**options, "horizon": None}),
-        rg.train(TabularSource(model, threads=1), **{**options, "horizon": None}),
+        train_briefly(made, **options),
+        train_briefly(lambda: gymnasium.make("CliffWalking-v1"), **options),
+        train_briefly(model, **{**options, "horizon": None}),
+        train_briefly(TabularSource(model, threads=1), **{**options, "horizon": None}),
     ]
     made.close()
     for run in runs:
         np.testing.assert_array_equal(run.last_theta, named.last_theta)
-    assert (named.settings["env"], named.settings["horizon"]) == ("CliffWalking-v1", 30)
-    slippery = rg.train("CliffWalking-v1", env_options={"is_slippery": True}, **options)
-    assert slippery.settings["env_options"] == {"is_slippery": True}
+    assert (named.settings.env, named.settings.horizon) == ("CliffWalking-v1", 30)
+    slippery = train_briefly("CliffWalking-v1", env_options={"is_slippery": True}, **options)
+    assert slippery.settings.env_options == {"is_slippery": True}
     assert slippery.history != named.history
 
 
-@pytest.mark.parametrize("algorithm", ["onp_sf", "offp_sf", "score"])
+@pytest.mark.parametrize("algorithm", ["onp-sf", "offp-sf", "score"])
 @pytest.mark.parametrize("budget", [5_000, 23_456])
 def test_a_budget_in_episodes_is_used_and_never_exceeded(algorithm, budget):
-    run = rg.train(MDP, risk="mean", algorithm=algorithm, max_episodes=budget, episodes=100)
+    run = train_briefly(MDP, risk="mean", algorithm=algorithm, max_episodes=budget, episodes=100)
     assert run.episodes_used <= budget
     one_more = run.episodes_used / len(run.history)
     assert run.episodes_used > 0.9 * budget - 2 * one_more
@@ -95,15 +115,15 @@ def test_a_budget_in_episodes_is_used_and_never_exceeded(algorithm, budget):
     ],
 )
 def test_a_small_budget_makes_small_batches(risk, budget, episodes):
-    assert rg.train(MDP, risk=risk, max_episodes=budget).settings["episodes"] == episodes
+    assert rg.train(MDP, risk=risk, max_episodes=budget).settings.own["episodes"] == episodes
 
 
 @pytest.mark.parametrize(("risk", "episodes"), [("mean", 1), ("cvar:0.1", 10), ("mean-variance:0.5", 10)])
 def test_a_deterministic_policy_is_tried_in_few_episodes_and_short_steps(risk, episodes):
     run = rg.train("CartPole-v1", risk=risk, policy="deterministic", iterations=1, horizon=5, held_out=0)
-    assert (run.settings["directions"], run.settings["episodes"]) == (4, episodes)
+    assert (run.settings.own["directions"], run.settings.own["episodes"]) == (4, episodes)
     # the first step of Adam moves every coordinate by its step size, so that the move is as long as the smoothing
-    assert np.linalg.norm(run.last_theta) <= run.settings["smoothing"] * (1.0 + 1e-9)
+    assert np.linalg.norm(run.last_theta) <= run.settings.own["smoothing"] * (1.0 + 1e-9)
 
 
 def test_a_few_hundred_episodes_teach_something():
@@ -113,7 +133,7 @@ def test_a_few_hundred_episodes_teach_something():
 
 
 def test_a_run_goes_through_a_file_and_a_folder(tmp_path):
-    run = rg.train(MDP, risk="cvar:0.1", folder=tmp_path / "run", **QUICK)
+    run = train_briefly(MDP, risk="cvar:0.1", folder=tmp_path / "run", **QUICK)
     run.save(tmp_path / "run.rg")
     for again in (rg.load(tmp_path / "run"), rg.load(tmp_path / "run.rg")):
         np.testing.assert_array_equal(again.theta, run.theta)
@@ -124,7 +144,8 @@ def test_a_run_goes_through_a_file_and_a_folder(tmp_path):
 
 def test_the_same_seed_gives_the_same_run_on_any_number_of_threads():
     runs = [
-        rg.train(MDP, risk="cvar:0.1", threads=threads, iterations=3, episodes=40_000, seed=6) for threads in (1, 2)
+        train_briefly(MDP, risk="cvar:0.1", threads=threads, iterations=3, episodes=40_000, seed=6)
+        for threads in (1, 2)
     ]
     np.testing.assert_array_equal(runs[0].last_theta, runs[1].last_theta)
     assert runs[0].history == runs[1].history
@@ -134,10 +155,13 @@ def test_the_same_seed_gives_the_same_run_on_any_number_of_threads():
     ("options", "message"),
     [
         ({"iterations": 3, "max_episodes": 100}, "iterations and max_episodes must not both be given"),
-        ({"max_episodes": 10}, "max_episodes must allow one iteration with its held-out looks, 225 episodes, got 10"),
+        (
+            {"max_episodes": 10},
+            "max_episodes must allow one iteration and the episodes that judge it, 225 episodes, got 10",
+        ),
         ({"max_episodes": 1000, "schedule": "paper"}, "max_episodes must not be given with the paper's schedule"),
         ({"algorithm": "score", "smoothing": 0.1}, "smoothing must not be given for the algorithm score"),
-        ({"algorithm": "onp-sf", "steps_per_batch": 2}, "steps_per_batch must not be given for the algorithm onp_sf"),
+        ({"algorithm": "onp-sf", "steps_per_batch": 2}, "steps_per_batch must not be given for the algorithm onp-sf"),
         ({"step_size": -1.0}, "step_size must be positive"),
         ({"algorithm": "offp-sf", "smoothing": 2.0}, r"smoothing must be in \(0, 1\]"),
         ({"theta": [np.nan] * 8}, "theta must be finite"),
@@ -145,13 +169,14 @@ def test_the_same_seed_gives_the_same_run_on_any_number_of_threads():
 )
 def test_bad_input_gets_one_line(options, message):
     with pytest.raises(InputError, match=message) as caught:
-        rg.train(MDP, risk="mean", **options)
+        train_briefly(MDP, risk="mean", **options)
     assert "\n" not in str(caught.value)
 
 
 def test_unknown_names_list_what_there_is_and_the_nearest():
     with pytest.raises(
-        UnknownNameError, match=r"one of auto, offp_sf, onp_sf, score, got 'offpsf'; did you mean 'offp_sf'"
+        UnknownNameError,
+        match=r"algorithm must be one of offp-sf, onp-sf, score, got 'offpsf'; did you mean 'offp-sf'.*'auto'",
     ):
         rg.train(MDP, risk="mean", algorithm="offpsf")
     with pytest.raises(UnknownNameError, match="did you mean 'cvar'"):

@@ -11,7 +11,7 @@ from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 
 from riskgrad.errors import InputError, RiskgradError
 
-TELLING = (gymnasium.error.Error, TypeError, ImportError)  # errors whose words need no name
+SELF_EXPLAINING = (gymnasium.error.Error, TypeError, ImportError)  # their messages need no kind of error in front
 
 
 def full_id(name: str) -> str:
@@ -32,12 +32,12 @@ def explain_failure(name: str) -> Generator[None]:
     except RiskgradError:
         raise
     except Exception as error:
-        words = str(error) if isinstance(error, TELLING) else f"{type(error).__name__}: {error}"
+        words = str(error) if isinstance(error, SELF_EXPLAINING) else f"{type(error).__name__}: {error}"
         raise InputError("env", "be an environment that can be built", name, words) from error
 
 
 def close_or_warn(thing: Any, name: str) -> None:
-    """Close an environment or what holds some; a warning says what goes wrong, since the work is done by then."""
+    """Close an environment, or what holds environments; only warn where that fails, since the work is done by then."""
     try:
         thing.close()
     except Exception as error:
@@ -45,7 +45,7 @@ def close_or_warn(thing: Any, name: str) -> None:
 
 
 def strip_wrappers(env: "gymnasium.Env[Any, Any]") -> "gymnasium.Env[Any, Any]":
-    """Take off the wrappers of `gymnasium.make`, from the outside until something else is met."""
+    """Take off the wrappers of `gymnasium.make`, from the outside to the first one that is not among them."""
     layer: Any = env
     while _is_of_make(layer):
         layer = layer.env

@@ -20,7 +20,7 @@ import numpy as np
 
 from riskgrad.distortion import DualPower
 from riskgrad.errors import InputError
-from riskgrad.risk import Distortion, RiskMeasure
+from riskgrad.risk import RiskMeasure
 
 PAIR: Final = 2.0
 RULE: Final = "be auto, none, a part of the run in (0, 1], or square: and a part"
@@ -50,11 +50,13 @@ class Way:
         risk: the named measure.
         part: the part of the run over which the weight rises from 0 to 1; None for no path.
         start: the distortion that the path starts from; None for the mean.
+        start_text: where the path starts, in words.
     """
 
     risk: RiskMeasure
-    part: float | None
-    start: DualPower | None
+    part: float | None = None
+    start: DualPower | None = None
+    start_text: str = "mean"
 
     def weight(self, k: int, iterations: int) -> float:
         """Give the weight of the named measure at iteration k of N, in [0, 1]."""
@@ -63,11 +65,6 @@ class Way:
     def measure(self, weight: float) -> RiskMeasure:
         """Give the measure on the path at a weight."""
         return self.risk if weight == 1.0 else self.risk.along(weight, self.start)
-
-    @property
-    def start_text(self) -> str:
-        """Where the path starts, as a measure."""
-        return "mean" if self.start is None else str(Distortion(self.start))
 
     def __str__(self) -> str:
         """Give the text that `find_way` reads."""
@@ -89,13 +86,14 @@ def find_way(path: RiskPath | str | None, risk: RiskMeasure, schedule: str) -> W
     wanted = _read(path, risk, schedule) if isinstance(path, str) else path
     part = wanted.part if isinstance(wanted, SquarePath) else wanted
     if part is None:
-        return Way(risk, None, None)
+        return Way(risk)
     if isinstance(part, bool) or not isinstance(part, int | float) or not 0.0 < part <= 1.0:
         raise InputError("risk_path", "be a part of the run in (0, 1], a SquarePath, or None", part)
     g, directed = risk.function, risk.attitude in ("averse", "seeking")
     if isinstance(wanted, SquarePath) and directed and g is not None and PAIR <= g.slope_bound < np.inf:
-        return Way(risk, float(part), DualPower(PAIR, attitude=risk.attitude))
-    return Way(risk, float(part), None)
+        start = DualPower(PAIR, attitude=risk.attitude)
+        return Way(risk, float(part), start, str(start))
+    return Way(risk, float(part))
 
 
 def _read(text: str, risk: RiskMeasure, schedule: str) -> RiskPath | None:

@@ -10,8 +10,7 @@ A part is a class (a command is a function) and says its own `name`: how a strin
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, Generic, TypeVar
 
 from riskgrad.errors import InputError, UnknownNameError
@@ -92,7 +91,7 @@ def _modules(folder: str) -> list[ModuleType]:
 
 
 def register(part: Part) -> Part:
-    """Add a part of your own, a class, to the list of its kind: it is then found by its name like those of riskgrad.
+    """Add a part of your own to the list of its kind: it is then found by its name like those of riskgrad.
 
     Args:
         part: a final subclass of `RiskMeasure`, `DistortionFunction`, `Policy`, `Source`, `Algorithm`, `Ascent` or
@@ -101,18 +100,21 @@ def register(part: Part) -> Part:
     Returns:
         the part, so that `@rg.register` can stand above it.
     """
-    for parts in _load_lists():
+    for parts in part_lists():
         if parts.holds(part):
             return parts.register(part)
-    known = ", ".join(sorted(parts.base.__name__ for parts in _LISTS))
-    raise InputError("part", f"be a subclass of one of {known}", part)
+    known = ", ".join(sorted(parts.base.__name__ for parts in _LISTS if parts.base is not FunctionType))
+    raise InputError("part", f"be a function, or a subclass of one of {known}", part)
 
 
-def _load_lists() -> "list[PartList[Any]]":
+def write_name(name: str, *values: float | str) -> str:
+    """Write how a string calls a part: its name, its numbers in as few digits as they read back, and words, if any."""
+    words = [value if isinstance(value, str) else repr(value).removesuffix(".0") for value in values]
+    return ":".join([name, *(word for word in words if word)])
+
+
+def part_lists() -> "list[PartList[Any]]":
     """Give the lists of all folders; a folder makes its list when it is imported."""
     for folder in ("distortion", "risk", "policy", "sources", "algorithms", "ascent", "backend", "cli"):
         importlib.import_module(f"riskgrad.{folder}")
     return _LISTS
-
-
-Command = Callable[..., Any]

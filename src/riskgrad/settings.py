@@ -11,14 +11,18 @@ here and the line where it acts. An algorithm's own options are the fields of it
     Settings         these as they were in force, every default spelled out, and what else identifies the run
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
+import numpy as np
+
 from riskgrad.checks import check_count, check_not_negative
 from riskgrad.errors import InputError, UnknownNameError, refuse_unknown_keyword
+from riskgrad.types import describe
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -210,7 +214,6 @@ class Settings(Options):
         risk: the measure, as a string.
         estimator: its estimator, where it has several.
         env: the environment's name; None where it was given as an object.
-        env_text: what was given instead of a name.
         env_options_text: the environment's options, where a file cannot hold them.
         source: what identifies where episodes come from.
         start: what identifies theta_0.
@@ -223,7 +226,6 @@ class Settings(Options):
     risk: str = "mean"
     estimator: str | None = None
     env: str | None = None
-    env_text: str | None = None
     env_options_text: str | None = None
     source: str = ""
     start: str = ""
@@ -242,7 +244,9 @@ class Settings(Options):
 
 def read_options(given: Mapping[str, Any]) -> TrainOptions:
     """Give the options of `rg.train` from keywords; a misspelled one names the nearest right one."""
-    refuse_unknown_keyword("rg.train", given, facts_of(TrainOptions))
+    known = facts_of(TrainOptions)
+    if not known.keys() >= given.keys():
+        refuse_unknown_keyword("rg.train", given, known)
     options = TrainOptions(**given)
     check_options(options)
     if options.schedule not in SCHEDULES:
@@ -254,3 +258,22 @@ def read_options(given: Mapping[str, Any]) -> TrainOptions:
         got = options.max_episodes
         raise InputError("max_episodes", "not be given with the paper's schedule", got, "give iterations=")
     return options
+
+
+def describe_env_options(options: Mapping[str, Any] | None) -> tuple[dict[str, Any] | None, str | None]:
+    """Give an environment's options as they are where a file can hold them, otherwise in words."""
+    if options is None:
+        return None, None
+    plain = {name: plain_number(value) for name, value in options.items()}
+    try:
+        if json.loads(json.dumps(plain, allow_nan=False)) == plain:
+            return plain, None
+    except (TypeError, ValueError):
+        pass
+    return None, ", ".join(f"{name}={describe(value)}" for name, value in options.items())
+
+
+def plain_number(value: Any) -> Any:
+    """Give the plain number that a numpy scalar is; anything else as it is."""
+    scalar: Any = value
+    return scalar.item() if isinstance(value, np.generic) else value

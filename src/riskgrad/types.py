@@ -6,7 +6,7 @@
 reweighted for others, `DiscreteLaw` is an exact law of the return, and `Gradient` is an estimate with its error.
 
 What passes between an environment and a policy has a type as well. A source says what it gives and what it takes, a
-policy says what it reads and how it acts, and `riskgrad.sources.fit` compares them by value:
+policy says what it reads and how it acts, and `riskgrad.sources.base.check_fit` compares them by value:
 
     observations   States(n)   Vectors(size)
     actions        Choice(n)   Choices(sizes)   Numbers(low, high)
@@ -203,6 +203,12 @@ class DiscreteLaw:
 
     def __len__(self) -> int:
         return len(self.values)
+
+
+def describe(thing: object) -> str:
+    """Describe a thing in words, without the address that a bare object prints and that differs between processes."""
+    words = str(thing)
+    return type(thing).__name__ if " at 0x" in words else words
 
 
 def digest(array: NDArray[Any]) -> str:

@@ -9,6 +9,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
+from support.training import train_briefly
 
 import riskgrad as rg
 from riskgrad.errors import InputError
@@ -71,14 +72,14 @@ def mean_of(source, policy, theta):
     return float(np.mean(source.returns(policy, theta[None], 300, Stream(9, Purpose.EVALUATION)).values))
 
 
-@pytest.mark.parametrize("algorithm", ["onp_sf", "offp_sf", "score"])
+@pytest.mark.parametrize("algorithm", ["onp-sf", "offp-sf", "score"])
 @pytest.mark.parametrize("build", RANDOM.values(), ids=RANDOM.keys())
 def test_random_policies(build, algorithm):
     policy = build()
     source = source_for(policy)
-    budget = {"episodes": 10, "directions": 6} if algorithm == "onp_sf" else {"episodes": 60}
-    budget["iterations"] = 40 if algorithm == "onp_sf" else 20
-    run = rg.train(source, "mean", policy=policy, algorithm=algorithm, entropy=0.0, held_out=0, **budget)
+    budget = {"episodes": 10, "directions": 6} if algorithm == "onp-sf" else {"episodes": 60}
+    budget["iterations"] = 40 if algorithm == "onp-sf" else 20
+    run = train_briefly(source, "mean", policy=policy, algorithm=algorithm, entropy=0.0, held_out=0, **budget)
     before = mean_of(source, policy, run.policy.initial_theta(Stream(0, Purpose.INITIAL).generator()))
     after = mean_of(source, policy, run.theta)
     assert after > before + 0.5 * (1.0 - before), "less than half of the way to the best"
@@ -88,9 +89,9 @@ def test_random_policies(build, algorithm):
 def test_policies_without_a_density(build):
     policy = build()
     source = source_for(policy)
-    run = rg.train(source, "mean", policy=policy, iterations=30, episodes=10, directions=4, held_out=0)
-    assert run.settings["algorithm"] == "onp_sf"
+    run = train_briefly(source, "mean", policy=policy, iterations=30, episodes=10, directions=4, held_out=0)
+    assert run.settings.algorithm == "onp-sf"
     assert mean_of(source, policy, run.theta) > 0.9
-    for algorithm in ("offp_sf", "score"):
+    for algorithm in ("offp-sf", "score"):
         with pytest.raises(InputError, match="policy must"):
             rg.train(source, "mean", policy=policy, algorithm=algorithm, iterations=1)

@@ -73,7 +73,7 @@ if __name__ == "__main__":
     policy = rg.policy.Gibbs(lambda theta, seen: theta * np.sum(seen), dim=2, example=np.zeros(2))
     for _ in range(3):
         try:
-            rg.train(Still, "mean", policy=policy, processes=2, horizon=5, iterations=1, episodes=2)
+            rg.train(Still, "mean", policy=policy, backend="processes:2", horizon=5, iterations=1)
         except rg.errors.InputError as error:
             print(error)
 """

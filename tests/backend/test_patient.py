@@ -93,9 +93,9 @@ from riskgrad.backend import patient
 
 patient.PATIENCE = 0.0
 helped = []
-options = {"policy": "linear", "horizon": 20, "iterations": 2, "episodes": 20, "held_out": 0}
+options = {"policy": "linear", "horizon": 20, "iterations": 2, "algorithm": "score:episodes=20", "held_out": 0}
 run = rg.train(ENV, "mean", callback=lambda *_: helped.append(len(multiprocessing.active_children())), **options)
-alone = rg.train(ENV, "mean", processes=1, **options)
+alone = rg.train(ENV, "mean", backend="serial", **options)
 print(helped[-1] > 0, len(multiprocessing.active_children()), (run.theta == alone.theta).all())
 """
 OWN = """

@@ -1,23 +1,22 @@
 """Flags and a file that mean the same thing, and the file that every kept run writes."""
 
+import inspect
 import shlex
 import tomllib
-import typing
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from riskgrad.run.toml import dumps
 
 import riskgrad as rg
-from riskgrad._train import train as train_function
-from riskgrad.ascent import Adam, ConstantStep, parse
+from riskgrad.algorithms import ALGORITHMS
+from riskgrad.ascent import Adam, ConstantStep, parse_ascent
 from riskgrad.cli import main
-from riskgrad.cli.config import flags_of
-from riskgrad.cli.train import train as train_command
+from riskgrad.cli.train import config_keys
 from riskgrad.errors import InputError
-from riskgrad.run.config import CANNOT, PLAIN
+from riskgrad.run.config import CANNOT, flag_values, write_toml
+from riskgrad.settings import facts_of
 
 
 def called(capsys, *words):
@@ -45,14 +44,14 @@ VALUES = st.recursive(
 @settings(max_examples=60, deadline=None)
 @given(st.dictionaries(st.text(), VALUES, max_size=6))
 def test_what_is_written_reads_back_as_the_same(values):
-    assert tomllib.loads(dumps(values)) == values
+    assert tomllib.loads(write_toml(values)) == values
 
 
 def test_numbers_keep_their_kind_and_what_toml_lacks_is_refused():
-    again = tomllib.loads(dumps({"a": 1.0, "b": 1, "c": True, "d": float("inf"), "e": 1e-30}))
+    again = tomllib.loads(write_toml({"a": 1.0, "b": 1, "c": True, "d": float("inf"), "e": 1e-30}))
     assert [type(one) for one in again.values()] == [float, int, bool, float, float]
     with pytest.raises(InputError, match="what TOML can hold"):
-        dumps({"a": None})
+        write_toml({"a": None})
 
 
 MANY = (
@@ -118,9 +117,9 @@ def test_flags_win_over_the_file_and_options_add_up(tmp_path, capsys):
     code, _, errors = called(capsys, "train", "--config", path, *words)
     assert code == 0, errors
     found = rg.load(tmp_path / "a").settings
-    assert (found["seed"], found["risk"], found["env"], found["episodes"]) == (4, "mean", "FrozenLake-v1", 20)
-    assert found["env_options"] == {"is_slippery": False, "map_name": "4x4"}
-    assert found["risk_path"] == 0.5
+    assert (found.seed, found.risk, found.env, found.own["episodes"]) == (4, "mean", "FrozenLake-v1", 20)
+    assert found.env_options == {"is_slippery": False, "map_name": "4x4"}
+    assert found.risk_path == "0.5"
     code, _, errors = called(capsys, "train", "two-roads", "--config", path, "--out", tmp_path / "b")
     assert code == 2, "the options are for another environment"
     assert "env_options" in errors
@@ -140,7 +139,7 @@ def test_flags_win_over_the_file_and_options_add_up(tmp_path, capsys):
         ("out = 3", "out in run.toml must be a string"),
         ("step-size = []", "step-size in run.toml must be a string or a number"),
         ("env-option = [1]", "env-option in run.toml must be a table, or a list of strings"),
-        ("risk-path = 'cube:0.5'", "--risk-path must be auto, none"),
+        ("risk-path = 'cube:0.5'", "risk_path must be auto, none"),
         ("step-size = 'adm:0.5'", "did you mean 'adam'?"),
         ("env = ", "run.toml must be TOML"),
         (None, "cannot read run.toml: no such file"),
@@ -157,29 +156,48 @@ def test_mistakes_are_one_line_naming_file_and_key(text, said, tmp_path, monkeyp
 
 
 def test_every_flag_is_an_argument_and_every_key_a_flag():
-    flags = flags_of(train_command)
-    own = {"resume", "out", "json", "tensorboard"}
-    arguments = set(typing.get_type_hints(train_function))
-    named = {"env-option": "env_options"}
-    for flag in set(flags) - own:
-        assert named.get(flag, flag.replace("-", "_")) in arguments
-    assert {*PLAIN, "risk-path", "normalize", "env-option"} <= set(flags)
-    left = {flag.replace("-", "_") for flag in flags} | {"env_options", "theta", "keeping", "return"}
-    assert arguments <= left, "an argument of rg.train without a flag"
+    flags = set(config_keys())
+    arguments = set(inspect.signature(rg.train).parameters)
+    own = {name for kind in ALGORITHMS.parts() for name, facts in facts_of(kind).items() if facts.flag is not None}
+    named = {"env-option": "env_options", "out": "folder", "tensorboard": "callback", "json": "callback"}
+    for flag in flags:
+        assert named.get(flag, flag.replace("-", "_")) in arguments | own
+    left = {flag.replace("-", "_") for flag in flags} | {"env_options", "theta", "folder", "callback"}
+    assert arguments - left == {"checkpoint_seconds"}, "an argument of rg.train without a flag"
+    assert own <= left, "an option of an algorithm without a flag"
+    assert {"risk-path", "normalize", "env-option", "smoothing", "steps-per-batch", "reuse-batch"} <= flags
+
+
+def test_every_flag_is_an_option_of_the_command(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    code, told, _ = called(capsys, "train", "--help")
+    assert code == 0
+    shown = {word.strip(",") for word in told.split() if word.startswith("--")}
+    for flag in set(config_keys()) - {"env"}:
+        assert f"--{flag}" in shown or f"--{flag}/--no-{flag}" in shown, flag
+
+
+@pytest.mark.parametrize("algorithm", [rg.OnPSF(), rg.OffPSF(reuse_batch=True), rg.Score(steps_per_batch=3)])
+def test_every_option_in_force_is_among_what_repeats_a_run(algorithm):
+    run = rg.train("two-roads", "mean", algorithm=algorithm, iterations=1, held_out=10)
+    told = flag_values(run.settings)
+    assert set(told) <= set(config_keys())
+    for name, value in run.settings.own.items():
+        assert name == "behavior" or told[name.replace("_", "-")] == value
 
 
 @pytest.mark.parametrize("ascent", [Adam(0.1), Adam(0.25, clip=5.0, mean_decay=0.0), ConstantStep(1e-7, clip=2.5)])
 def test_ascents_are_named_by_strings(ascent):
-    assert parse(str(ascent)) == ascent
+    assert parse_ascent(str(ascent)) == ascent
 
 
 @pytest.mark.parametrize("text", ["adam:x", "adam:0.1,clip", "adam", "constant:-1", "adam:0.1,clop=3"])
 def test_other_strings_are_refused(text):
     with pytest.raises(InputError, match="step_size"):
-        parse(text)
+        parse_ascent(text)
 
 
 def test_a_number_alone_is_a_constant_step():
-    assert parse("0.5") == ConstantStep(0.5)
+    assert parse_ascent("0.5") == ConstantStep(0.5)
     run = rg.train("two-roads", "mean", iterations=1, step_size="adam:0.3")
-    assert run.settings["ascent"] == "adam:0.3"
+    assert run.settings.step_size == "adam:0.3"

@@ -75,6 +75,7 @@ def simulated(table, env, horizon, episodes, seed):
         (("FrozenLake-v1", {"map_name": "8x8"}), 100, 1_000_000),
     ],
 )
+@pytest.mark.no_cover
 def test_the_law_is_that_of_a_million_simulated_episodes(env, horizon, episodes):
     model = from_gymnasium(env[0], horizon=horizon, **env[1])
     rng = np.random.default_rng(5)

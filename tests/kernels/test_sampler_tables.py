@@ -13,7 +13,7 @@ from riskgrad.kernels.sampler_tables import (
     thresholds_of_probabilities,
 )
 from riskgrad.mdp import FiniteMDP
-from riskgrad.policy.softmax import softmax
+from riskgrad.policy.base import softmax
 
 
 def laid_out(mdp):

@@ -3,11 +3,11 @@ import pytest
 import riskgrad as rg
 from riskgrad.errors import InputError
 from riskgrad.pages.plots import plot_bounds
-from riskgrad.theory import Row
+from riskgrad.theory import BoundRow
 
 
 def row(**numbers):
-    return Row(
+    return BoundRow(
         **{"symbol": "L", "meaning": "slope", "literal": 9.0, "sharp": 3.0, "measured": 1.0, "reading": "", **numbers}
     )
 

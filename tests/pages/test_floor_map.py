@@ -54,7 +54,7 @@ def test_a_users_own_environment_joins_by_two_attributes(corridor, tmp_path):
 
 
 def test_environments_without_a_plan_have_no_map(runs):
-    pole = rg.train("CartPole-v1", "mean", iterations=1, episodes=4, held_out=0)
+    pole = rg.train("CartPole-v1", "mean", algorithm=rg.Score(episodes=4), iterations=1, held_out=0)
     for run in (runs["neutral"], pole):
         (one,) = play_runs({"a": run}, episodes=10)
         assert walks_of(one) is None

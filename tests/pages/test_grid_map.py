@@ -42,7 +42,7 @@ def test_a_run_on_a_map_is_told_in_words():
 def test_which_models_are_maps(runs):
     lake = rg.mdp.from_gymnasium("FrozenLake-v1", horizon=20)
     cliff = rg.mdp.from_gymnasium("CliffWalking-v1", horizon=20)
-    assert grid_of({"env": "FrozenLake-v1"}, lake).columns == 4
-    assert 40 in grid_of({"env": "CliffWalking-v1"}, cliff).pits
-    assert grid_of({"env": "ruin"}, lake) is None
+    assert grid_of("FrozenLake-v1", lake).columns == 4
+    assert 40 in grid_of("CliffWalking-v1", cliff).pits
+    assert grid_of("ruin", lake) is None
     assert policy_map(play_runs({"a": runs["neutral"]}, episodes=10)[0], 0) is None

@@ -81,7 +81,7 @@ def test_identifiers_are_unique_and_references_lead_somewhere(tree):
     for _, attributes in tree.tags:
         if attributes.get("href", "").startswith("#"):
             assert attributes["href"][1:] in names
-        for word in attributes.get("aria-labelledby", "").split():
+        for word in attributes.get("aria-labeledby", "").split():
             assert word in names
         for found in re.findall(r"url\(#([^)]+)\)", " ".join(filter(None, attributes.values()))):
             assert found in names
@@ -186,8 +186,8 @@ def test_a_default_run_is_repeated_by_a_command(runs, tmp_path, monkeypatch, cap
 def test_the_command_names_what_differs_from_the_defaults(four):
     found = say_how_to_repeat(four["variance"], "again")
     assert found.text == (
-        "riskgrad train two-roads --risk mean-variance:0.1 --algorithm score --iterations 300 --seed 2 --entropy 0.0 "
-        "--risk-path none --out again"
+        "riskgrad train two-roads --risk mean-variance:0.1 --algorithm score --iterations 300 --seed 2 "
+        "--risk-path none --entropy 0.0 --out again"
     )
 
 
@@ -232,7 +232,7 @@ class Worst(RiskMeasure):
 
 
 def test_a_measure_of_ones_own_is_reported_where_it_is_given(tmp_path, capsys):
-    run = rg.train("two-roads", Worst(), algorithm="onp-sf", iterations=3, episodes=20, folder=tmp_path / "own")
+    run = rg.train("two-roads", Worst(), algorithm=rg.OnPSF(episodes=20), iterations=3, folder=tmp_path / "own")
     report({"own": run}, tmp_path / "own.html", episodes=200)
     assert "the worst return" in (tmp_path / "own.html").read_text()
     given = rg.load(tmp_path / "own", risk=Worst())

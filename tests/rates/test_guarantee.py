@@ -6,9 +6,12 @@ are. The theorem promises a slope of -1/2 in N for the squared error; it is held
 
 import numpy as np
 import pytest
+from support.training import train_plainly
 
 import riskgrad as rg
 from riskgrad.theory import schedule
+
+pytestmark = pytest.mark.no_cover  # the same lines a thousand times; other tests show which lines are run
 
 MODELS = {
     "risky_safe": rg.mdp.risky_safe(),
@@ -18,8 +21,8 @@ MODELS = {
 MEASURES = ["dual-power:2", "mean-variance:0.5"]
 # what the paper's algorithms do not have is switched off
 ALGORITHMS = {
-    "onp_sf": (rg.onp_sf, {"orthogonal": False, "common_random_numbers": False}),
-    "offp_sf": (rg.offp_sf, {"orthogonal": False, "ess_floor": 0.0}),
+    "onp-sf": (rg.OnPSF, {"orthogonal": False, "common_random_numbers": False}),
+    "offp-sf": (rg.OffPSF, {"orthogonal": False, "ess_floor": 0.0}),
 }
 SIZES = (16, 64, 256)
 
@@ -34,9 +37,8 @@ class Setup:
         self.options = dict(options)
 
     def run(self, **options):
-        return self.algorithm(
-            self.source, self.policy, self.risk, theta=self.theta, held_out=0, **{**self.options, **options}
-        )
+        more = {"theta": self.theta, "held_out": 0, **self.options, **options}
+        return train_plainly(self.algorithm, self.source, self.policy, self.risk, **more)
 
     def exact(self, theta):
         return rg.exact.gradient(self.mdp, self.policy, theta, self.risk)

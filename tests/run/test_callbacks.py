@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from support.training import train_briefly
 
 import riskgrad as rg
 from riskgrad.run import container
 from riskgrad.run.callbacks import Watcher
-from riskgrad.run.versions import changed, versions
+from riskgrad.run.result import changed_versions, current_versions
 
 
 class Watching:
@@ -20,12 +21,12 @@ class Watching:
         self.told.append((line["iteration"], theta.copy()))
 
 
-@pytest.mark.parametrize(("algorithm", "shape"), [("score", (30,)), ("offp_sf", (30,)), ("onp_sf", (2 * 4, 30))])
+@pytest.mark.parametrize(("algorithm", "shape"), [("score", (30,)), ("offp-sf", (30,)), ("onp-sf", (2 * 4, 30))])
 def test_a_callback_that_wants_returns_gets_them_before_each_line(algorithm, shape):
     watching, plain = Watching(), []
     assert isinstance(watching, Watcher)
-    options = {"directions": 4} if algorithm == "onp_sf" else {}
-    run = rg.train(
+    options = {"directions": 4} if algorithm == "onp-sf" else {}
+    run = train_briefly(
         "two-roads",
         "mean",
         algorithm=algorithm,
@@ -48,12 +49,12 @@ def test_any_of_several_callbacks_stops_the_run_and_all_are_told():
 def test_versions_are_those_of_the_beginning(tmp_path):
     folder = tmp_path / "run"
     begun = rg.train("two-roads", "mean", iterations=2, folder=folder, callback=lambda *_: True)
-    assert begun.versions == versions()
+    assert begun.versions == current_versions()
     assert {"python", "riskgrad", "numpy", "numba", "gymnasium", "platform"} <= set(begun.versions)
     for slot in folder.glob("checkpoint-*.rg"):
-        arrays, facts = container.read(slot)
+        arrays, facts = container.read_container(slot)
         facts["versions"]["numpy"] = "1.0"
-        container.write(slot, arrays, facts)
+        container.write_container(slot, arrays, facts)
     again = rg.train("two-roads", "mean", iterations=2, resume=folder)
     assert again.versions["numpy"] == "1.0"
     assert any(note.startswith("went on with numpy") and "(before: 1.0)" in note for note in again.notes)
@@ -62,4 +63,4 @@ def test_versions_are_those_of_the_beginning(tmp_path):
 
 
 def test_nothing_is_said_where_no_version_changed():
-    assert changed(versions(), versions()) == ""
+    assert changed_versions(current_versions(), current_versions()) == ""

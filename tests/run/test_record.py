@@ -4,7 +4,7 @@ import math
 import pytest
 
 from riskgrad.errors import DamagedFileError, StorageError
-from riskgrad.run.record import HISTORY, TIMINGS, Recorder, plain, read_history
+from riskgrad.run.store import HISTORY, TIMINGS, Recorder, read_history, round_trip
 
 
 def line(k):
@@ -27,7 +27,7 @@ def test_what_is_in_memory_equals_what_is_read_back(tmp_path):
     with Recorder(tmp_path) as recorder:
         recorder.write(line(7), 0.0)
         length = recorder.sync()
-    assert read_history(tmp_path, length) == [plain(line(7))]
+    assert read_history(tmp_path, length) == [round_trip(line(7))]
 
 
 def test_resuming_drops_what_came_after_the_checkpoint(tmp_path):

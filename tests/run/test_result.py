@@ -2,7 +2,6 @@ import json
 
 import numpy as np
 import pytest
-from riskgrad.run.recipes import built, written
 
 import riskgrad as rg
 from riskgrad.errors import InputError, StorageError
@@ -16,7 +15,9 @@ from riskgrad.policy import (
     ObservationStatistics,
     TabularGibbs,
 )
+from riskgrad.policy.base import describe_policy, rebuild_policy
 from riskgrad.run import Run
+from riskgrad.settings import Settings
 
 SEEN = ObservationStatistics.of(np.random.default_rng(2).normal(size=(50, 2)) * [1e-3, 7.0])
 
@@ -31,7 +32,7 @@ def example(policy):
         episodes_used=1200,
         held_out_episodes=200,
         held_out_risk=1.5,
-        settings={"algorithm": "offp-sf", "risk": "cvar:0.1", "policy": written(policy)},
+        settings=Settings(algorithm="offp-sf", risk="cvar:0.1", policy_facts=describe_policy(policy)),
         notes=("a note",),
         finished=True,
         given_policy=policy,
@@ -72,7 +73,7 @@ def test_nothing_to_load_gets_one_line(tmp_path):
 
 def test_it_prints_what_it_is():
     assert (
-        repr(example(TabularGibbs(2, 3))) == "<Run: offp_sf on cvar:0.1, finished after 1 iterations and 1200 episodes>"
+        repr(example(TabularGibbs(2, 3))) == "<Run: offp-sf on cvar:0.1, finished after 1 iterations and 1200 episodes>"
     )
 
 
@@ -93,11 +94,11 @@ def test_it_prints_what_it_is():
     ids=repr,
 )
 def test_policies_made_of_numbers_come_back(tmp_path, policy):
-    facts = json.loads(json.dumps(written(policy), allow_nan=False))
-    again = built(facts)
+    facts = json.loads(json.dumps(describe_policy(policy), allow_nan=False))
+    again = rebuild_policy(facts)
     assert type(again) is type(policy)
     assert again.dim == policy.dim
-    assert written(again) == written(policy)
+    assert describe_policy(again) == describe_policy(policy)
     rng = np.random.default_rng(0)
     theta = rng.normal(size=policy.dim)
     finite = isinstance(policy, TabularGibbs)
@@ -117,6 +118,6 @@ def test_a_policy_that_only_looks_alike_has_no_recipe():
         dim = 2  # pyright: ignore[reportAssignmentType]
         probabilities = log_prob = score_sum = None  # pyright: ignore[reportAssignmentType]
 
-    assert written(TabularGibbs())["recipe"] is None
-    assert written(Normalized(TabularGibbs(), SEEN))["recipe"] is None
-    assert built({"kind": "os.system", "recipe": {"command": "true"}}) is None
+    assert describe_policy(TabularGibbs())["recipe"] is None
+    assert describe_policy(Normalized(TabularGibbs(), SEEN))["recipe"] is None
+    assert rebuild_policy({"kind": "os.system", "recipe": {"command": "true"}}) is None

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from riskgrad.run.signals import StopRequest
+from riskgrad.run.callbacks import StopRequest
 
 
 @pytest.fixture

@@ -24,9 +24,8 @@ def events_of(folder):
 def test_scalars_and_histograms_are_those_of_the_record(tmp_path):
     pytest.importorskip("tensorboardX")
     with rg.run.TensorBoard(tmp_path / "board") as board:
-        run = rg.train(
-            "two-roads", "cvar:0.1", algorithm="offp-sf", iterations=4, episodes=50, held_out=20, callback=board
-        )
+        options = {"iterations": 4, "held_out": 20, "callback": board}
+        run = rg.train("two-roads", "cvar:0.1", algorithm=rg.OffPSF(episodes=50), **options)
     found = {}
     for event in events_of(tmp_path / "board"):
         for value in event.summary.value:
@@ -35,8 +34,8 @@ def test_scalars_and_histograms_are_those_of_the_record(tmp_path):
         told = [found[tag][step].simple_value for step in range(4)]
         assert told == pytest.approx([line[name] for line in run.history], rel=1e-6)
     assert found["gradient/norm"].keys() == found["progress/episodes_per_second"].keys() == set(range(4))
-    looks = {line["iteration"] for line in run.history if line["held_out"] is not None}
-    assert found["return/held_out"].keys() == looks
+    judged = {line["iteration"] for line in run.history if line["held_out"] is not None}
+    assert found["return/held_out"].keys() == judged
     for step in range(4):
         histogram = found["returns"][step].histo
         assert histogram.num == 50

@@ -15,6 +15,7 @@ from riskgrad.policy import (
     MLP,
     Deterministic,
     Gaussian,
+    Gibbs,
     Greedy,
     LinearSoftmax,
     Normalized,
@@ -288,6 +289,12 @@ def test_resolves_ids_and_is_a_source():
         (lambda: CompiledSource(POLE, threads=0), "threads must be an integer"),
         (
             lambda: CompiledSource(POLE).returns(TabularGibbs(4, 2), np.zeros((1, 8)), 1, STREAM),
+            "policy must read vectors of the environment's 4 numbers",
+        ),
+        (
+            lambda: CompiledSource(POLE).returns(
+                Gibbs(lambda theta, _: theta, 2, example=np.zeros(4)), np.zeros((1, 2)), 1, STREAM
+            ),
             "policy must be a LinearSoftmax, an MLP or a Deterministic policy .* pass gymnasium.make",
         ),
         (
@@ -319,5 +326,5 @@ def test_bad_input(call, message):
 
 def test_continuous_policies_are_refused():
     policy = Gaussian(4, low=[-1.0], high=[1.0])
-    with pytest.raises(InputError, match="to run compiled"):
+    with pytest.raises(InputError, match="policy must have discrete actions"):
         CompiledSource(POLE).returns(policy, np.zeros((1, policy.dim)), 1, STREAM)

@@ -11,7 +11,7 @@ from riskgrad.backend import Processes, Serial
 from riskgrad.errors import EpisodeError, InputError
 from riskgrad.mdp import FiniteMDP, from_gymnasium
 from riskgrad.policy import MLP, Deterministic, Gaussian, Greedy, Normalized, ObservationStatistics, TabularGibbs
-from riskgrad.policy.softmax import softmax
+from riskgrad.policy.base import softmax
 from riskgrad.random import Purpose, Stream, environment_seeds, episode_words
 from riskgrad.sources import GymnasiumSource, Source
 from riskgrad.sources.gymnasium.blocks import _block_edges, cut_for_workers

@@ -4,6 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 from support.environments import Countdown, Spaced
+from support.training import train_briefly
 
 import riskgrad as rg
 from riskgrad.errors import InputError, UnknownNameError
@@ -71,7 +72,8 @@ def test_refuses_in_one_line():
 
 
 def test_train_takes_a_name_and_an_environment_without_a_table():
-    run = rg.train(Countdown, "cvar:0.5", policy="mlp", horizon=20, iterations=2, episodes=8, held_out=4)
+    score = rg.Score(episodes=8)
+    run = train_briefly(Countdown, "cvar:0.5", policy="mlp", horizon=20, iterations=2, algorithm=score, held_out=4)
     assert isinstance(run.policy, MLP)
     assert run.theta.shape == (MLP(2, 2, (32, 32)).dim,)
     table = rg.evaluate(run, Countdown, risk="mean", episodes=20, horizon=20)

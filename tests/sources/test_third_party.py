@@ -14,7 +14,7 @@ from riskgrad.random import Purpose, Stream
 from riskgrad.sources import CompiledSource, GymnasiumSource, TabularSource, resolve_source
 
 STREAM = Stream(2, Purpose.EXAMPLE)
-SHORT = {"iterations": 1, "episodes": 4, "held_out": 0, "horizon": 9}
+SHORT = {"iterations": 1, "algorithm": rg.Score(episodes=4), "held_out": 0, "horizon": 9}
 
 
 class Choosy(Countdown):
@@ -96,7 +96,7 @@ def test_other_processes_close_their_environments_when_they_end(tmp_path):
 def test_a_policy_that_cannot_travel_is_refused_by_name():
     policy = Gibbs(lambda theta, seen: theta * np.sum(seen), dim=2, example=np.zeros(2))
     with pytest.raises(InputError, match="policy must be found by its name in each process, got Gibbs"):
-        rg.train(Countdown, "mean", policy=policy, processes=2, **SHORT)
+        rg.train(Countdown, "mean", policy=policy, backend="processes:2", **SHORT)
 
 
 def test_options_are_any_and_come_back_as_they_were(tmp_path):
@@ -113,14 +113,14 @@ def test_options_are_any_and_come_back_as_they_were(tmp_path):
     text = (tmp_path / "run" / "config.toml").read_text()
     assert "env-option: size=(2, 3), hook=<built-in function len>" in text
     plain = rg.train(Choosy, "mean", env_options={"size": np.int64(4)}, **SHORT)
-    assert plain.settings["env_options"] == {"size": 4}
-    assert "env_options_text" not in plain.settings
+    assert plain.settings.env_options == {"size": 4}
+    assert not plain.settings.env_options_text
 
 
 def test_numbers_of_numpy_are_numbers():
     options = {"iterations": np.int64(1), "horizon": np.int64(5), "discount": np.float32(0.5)}
     run = rg.train(Countdown, "mean", **{**SHORT, **options})
-    assert (run.settings["horizon"], run.settings["discount"], run.settings["iterations"]) == (5, 0.5, 1)
+    assert (run.settings.horizon, run.settings.discount, run.settings.iterations) == (5, 0.5, 1)
 
 
 def test_an_id_without_a_version_is_the_latest():

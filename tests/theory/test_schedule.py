@@ -31,7 +31,7 @@ def test_multipliers_scale_step_and_smoothing():
 
 @pytest.mark.parametrize("iterations", [0, -3, 2.5, True, "10"])
 def test_bad_iterations_get_one_line(iterations):
-    with pytest.raises(InputError, match="iterations must be a positive integer"):
+    with pytest.raises(InputError, match="iterations must be an integer of at least 1"):
         schedule(iterations)
 
 

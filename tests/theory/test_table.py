@@ -6,7 +6,7 @@ import pytest
 import riskgrad as rg
 from riskgrad.errors import InputError
 from riskgrad.theory import bounds_table
-from riskgrad.theory.measured import measure
+from riskgrad.theory.measurement import measure
 
 
 def rows_of(model, risk="dual-power:2", iterations=100, **options):
@@ -56,7 +56,7 @@ def test_a_behavior_table_is_bounded_but_not_played(tools):
 
 
 def test_what_is_too_large_is_bounded_but_not_measured(tools, monkeypatch):
-    monkeypatch.setattr("riskgrad.theory.measured.MAX_ATOMS", 2)
+    monkeypatch.setattr("riskgrad.theory.measurement.MAX_ATOMS", 2)
     rows = rows_of(tools.walk())
     known = ("M_r", "M_g'", "M_g''", "episodes")
     assert all(row.measured is None for name, row in rows.items() if name not in known)

@@ -90,7 +90,7 @@ def test_bits_do_not_depend_on_company_or_threads(policy, monkeypatch: pytest.Mo
     thetas = theta + rng.normal(size=(70, policy.dim))
     whole = log_ratios(policy, thetas, batch)
     monkeypatch.setattr("riskgrad.kernels.compile.WORTH_THREADS", 0.0)
-    monkeypatch.setattr("riskgrad.weights.ratios.POLICIES_TOGETHER", 3)
+    monkeypatch.setattr("riskgrad.weights.POLICIES_TOGETHER", 3)
     assert np.array_equal(log_ratios(policy, thetas, batch), whole)
     assert np.array_equal(log_ratios(policy, thetas[41:42], batch), whole[41:42])
 

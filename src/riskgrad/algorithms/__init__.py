@@ -5,9 +5,9 @@ Each is a frozen value whose `step` reads from top to bottom; what all share is 
 
 from typing import TYPE_CHECKING
 
-from riskgrad.algorithms.choose import ALGORITHMS as ALGORITHMS
-from riskgrad.algorithms.choose import choose_algorithm as choose_algorithm
+from riskgrad.training.algorithm import ALGORITHMS as ALGORITHMS
 from riskgrad.training.algorithm import Algorithm as Algorithm
+from riskgrad.training.algorithm import choose_algorithm as choose_algorithm
 
 if TYPE_CHECKING:
     from riskgrad.algorithms.offp_sf import OffPSF as OffPSF

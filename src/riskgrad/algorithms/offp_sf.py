@@ -10,14 +10,15 @@ smoothing costs nothing here.
 from dataclasses import dataclass
 from typing import final
 
-from riskgrad.checks import check_count
-from riskgrad.gradient import check_smoothing, smoothed_difference, sphere
-from riskgrad.random import Purpose
+from riskgrad.checks import check_count, check_smoothing
+from riskgrad.gradient import smoothed_difference, sphere, with_batch_error
+from riskgrad.random import Purpose, Stream
 from riskgrad.settings import Rule, option
 from riskgrad.training.algorithm import PAPER_DIRECTIONS, PAPER_EPISODES, PAPER_SMOOTHING, Info, State
 from riskgrad.training.climb import Climb, Reweighting
 from riskgrad.training.plan import afford_episodes
 from riskgrad.training.problem import Problem
+from riskgrad.weights import weigh_around
 
 
 @final
@@ -33,6 +34,7 @@ class OffPSF(Reweighting):
     """
 
     name = "offp-sf"
+    preference = 2
 
     directions: int = option(
         Rule("128, at most d", lambda case, _: min(case.dim, 128)),
@@ -61,9 +63,12 @@ class OffPSF(Reweighting):
         """Draw a batch, and climb on it along smoothed differences of its reweighted estimates."""
         climb = Climb(problem, state, self)
         for point in climb.points():
-            stream = problem.stream(Purpose.DIRECTIONS, state).generator(point.number)
-            v = sphere(stream, self.directions, problem.dim, self.orthogonal)
-            mu, psi, size = climb.weigh_around(point, v, self.smoothing)
-            gradient = smoothed_difference(point.rho.estimate(climb.batch.values, psi), v, mu)
-            climb.ascend(climb.with_batch_error(gradient, point, psi, v, mu), size)
+            stream = Stream(problem.seed, Purpose.DIRECTIONS, state.iteration).generator(point.number)
+            v = sphere(stream, self.directions, point.theta.size, self.orthogonal)
+            least, values = self.ess_floor * point.size, climb.batch.values
+            mu, psi, size = weigh_around(state.policy, point.theta, climb.batch, v, self.smoothing, least, climb.events)
+            gradient = smoothed_difference(point.rho.estimate(values, psi), v, mu)
+            if point.number == 0:
+                gradient = with_batch_error(gradient, point.rho, values, psi, v, mu)
+            climb.ascend(gradient, size)
         return climb.end()

@@ -14,10 +14,10 @@ from typing import Any, final
 
 import numpy as np
 
-from riskgrad.checks import check_count
-from riskgrad.gradient import around, check_smoothing, smoothed_difference, sphere
-from riskgrad.gradient.noise import batch_error, estimate_errors
-from riskgrad.random import Purpose
+from riskgrad.checks import check_count, check_smoothing
+from riskgrad.gradient import around, batch_error, smoothed_difference, sphere
+from riskgrad.random import Purpose, Stream
+from riskgrad.risk.base import error_of_mean
 from riskgrad.settings import Rule, option
 from riskgrad.training.algorithm import (
     PAPER_DIRECTIONS,
@@ -58,6 +58,7 @@ class OnPSF(Algorithm):
     needs_density = False
     takes_log = False
     least_episodes = 1
+    preference = 1
 
     directions: int = option(
         Rule("16, or 4 for a policy without a density; at most d", _directions),
@@ -86,7 +87,9 @@ class OnPSF(Algorithm):
     def step(self, problem: Problem, state: State) -> tuple[State, Info]:
         """Try out 2 n perturbed policies and step along their smoothed difference."""
         n, m, mu = self.directions, self.episodes, self.smoothing
-        v = sphere(problem.stream(Purpose.DIRECTIONS, state).generator(), n, problem.dim, self.orthogonal)
+        v = sphere(
+            Stream(problem.seed, Purpose.DIRECTIONS, state.iteration).generator(), n, problem.dim, self.orthogonal
+        )
         pairs = np.concatenate([np.arange(n), np.arange(n) + (0 if self.common_random_numbers else n)])
         returns, policy = problem.play(state, around(state.theta, v, mu), m, pairs)
         rho = problem.measure(state)
@@ -96,7 +99,8 @@ class OnPSF(Algorithm):
         line: dict[str, Any] = {
             "risk": float(np.mean(problem.risk.estimate(returns))),
             "mean": float(np.mean(returns)),
-            **estimate_errors(problem.risk, returns),
+            "risk_error": problem.risk.standard_error(returns),
+            "mean_error": error_of_mean(returns, None),
             "path": problem.path_weight(state),
             "gradient_norm": gradient.norm,
             "gradient_error": batch_error(rho, returns, None, v, mu) if np.isnan(error) else error,

@@ -29,6 +29,7 @@ class Score(Reweighting):
 
     name = "score"
     needs_influence = True
+    preference = 3
 
     episodes: int = option(
         Rule("400, fewer on a small budget", lambda case, own: afford_episodes(case, own, usual=400)),

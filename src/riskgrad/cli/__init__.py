@@ -11,6 +11,7 @@ import sys
 
 from rich.console import Console
 
+from riskgrad.cli.app import COMMANDS as COMMANDS
 from riskgrad.cli.app import app as app
 from riskgrad.errors import RiskgradError
 

@@ -1,8 +1,10 @@
 """What the commands share: the application, where it prints, and the options that many of them take."""
 
+import inspect
 import json
 import math
 from pathlib import Path
+from types import FunctionType
 from typing import Annotated, Any, cast
 
 import typer
@@ -10,6 +12,7 @@ from rich.console import Console
 from typer.core import TyperGroup
 
 from riskgrad.errors import InputError
+from riskgrad.registry import PartList
 
 # as a newcomer meets them, not as files are imported
 ORDER = (
@@ -24,6 +27,7 @@ ORDER = (
     "policies",
     "algorithms",
     "envs",
+    "parts",
 )
 
 
@@ -44,6 +48,46 @@ app = typer.Typer(
     help="Train policies on the risk of the return that you care about, not only on its mean.",
 )
 console = Console(highlight=False)
+
+
+class CommandList(PartList[Any]):
+    """The commands of the application: functions, called by their names with hyphens."""
+
+    def __init__(self) -> None:
+        super().__init__("command", FunctionType, "riskgrad.cli")
+
+    def named(self) -> dict[str, Any]:
+        """Give the commands by their names."""
+        known = [(one.name, cast("Any", one.callback)) for one in app.registered_commands]
+        return {name or _command_name(callback): callback for name, callback in known}
+
+    def parts(self) -> list[Any]:
+        """Give all commands."""
+        return list(self.named().values())
+
+    def register(self, part: Any) -> Any:
+        """Add a command from outside; refuse a name that is taken."""
+        name = _command_name(part)
+        if self.named().get(name, part) is not part:
+            raise InputError("name", "be new among the names of command", name)
+        if name not in self.named():
+            app.command(name)(part)
+        return part
+
+    def forget(self, part: Any) -> None:
+        """Take a registered command off the list."""
+        app.registered_commands[:] = [one for one in app.registered_commands if one.callback is not part]
+
+    def holds(self, part: object) -> bool:
+        """Say whether a part is a function."""
+        return inspect.isfunction(part)
+
+
+def _command_name(function: Any) -> str:
+    return function.__name__.replace("_", "-")
+
+
+COMMANDS = CommandList()
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 EnvName = Annotated[str, typer.Argument(help="A Gymnasium id or a shipped model, such as two-roads.")]

@@ -1,7 +1,8 @@
-"""The commands that list what can be named: `risks`, `policies`, `algorithms`, `envs`."""
+"""The commands that list what can be named: `risks`, `policies`, `algorithms`, `envs`, and `parts` for all kinds."""
 
 from collections.abc import Sequence
 
+from rich.markup import escape
 from rich.table import Table
 
 from riskgrad.cli.app import AsJson, app, console, print_json
@@ -64,6 +65,22 @@ def envs(as_json: AsJson = False) -> None:
     _show("Shipped environments; any Gymnasium id works too", ("name", "kind", "about"), rows, as_json)
 
 
+@app.command()
+def parts(as_json: AsJson = False) -> None:
+    """List every part by its kind: measures, policies, sources, algorithms, backends and so on.
+
+    Example: riskgrad parts
+    """
+    from riskgrad.registry import part_lists  # noqa: PLC0415
+
+    rows: list[Sequence[str]] = []
+    for listed in part_lists():
+        names = {part: name for name, part in listed.named().items()}
+        rows += [(listed.kind, names.get(part, ""), part.__name__, _first_line(part)) for part in listed.parts()]
+    title = "Parts; a file in the folder of its kind, or rg.register, adds one"
+    _show(title, ("kind", "name", "part", "about"), rows, as_json)
+
+
 def _first_line(thing: object) -> str:
     return (thing.__doc__ or "").strip().splitlines()[0]
 
@@ -77,5 +94,5 @@ def _show(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], as_
     for column in columns:
         table.add_column(column)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*(escape(cell) for cell in row))
     console.print(table)

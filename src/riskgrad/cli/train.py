@@ -19,7 +19,7 @@ from riskgrad.cli.config import ENV_OPTION, read_config
 from riskgrad.errors import InputError
 from riskgrad.settings import HOW, KEPT, Facts, TrainOptions, facts_of
 
-OWN = "own"  # where the context keeps the names of the algorithms' flags
+OWN = "own"  # where the context keeps what the algorithms' flags gave
 
 
 class TrainCommand(TyperCommand):
@@ -34,6 +34,11 @@ class TrainCommand(TyperCommand):
         params: list[Any] = super().get_params(ctx)
         first = next((i for i, one in enumerate(params) if one.name == "threads"), len(params))
         return [*params[:first], *self.own_flags, *params[first:]]
+
+    def invoke(self, ctx: Any) -> Any:
+        """Set the algorithms' flags apart, of which the command's signature knows nothing, and run the command."""
+        ctx.meta[OWN] = {flag.name: ctx.params.pop(flag.name, None) for flag in self.own_flags or ()}
+        return super().invoke(ctx)
 
 
 def _own_facts() -> dict[str, Facts]:
@@ -116,7 +121,7 @@ def train_command(context: typer.Context, env: str, risk: str, **flags: Any) -> 
         raise InputError("--resume", "come with --out, the folder of the run", "no folder")
     _choose_budget(context, flags)
     options = {name: value for name, value in flags.items() if name in facts_of(TrainOptions) and value is not None}
-    own = {name: value for name, value in flags.items() if name in _own_facts() and value is not None}
+    own = {name: value for name, value in context.meta[OWN].items() if value is not None}
     options["algorithm"] = _with_options(str(options["algorithm"]), own)
     pairs: list[str] = [*context.meta.get(ENV_OPTION, []), *(flags.get("env_option") or [])]
     options["env_options"] = parse_env_options(pairs)

@@ -12,15 +12,15 @@ tests. A family of your own that lives elsewhere joins by `rg.register`.
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from riskgrad.checks import check_number
+from riskgrad.checks import check_number, check_share
 from riskgrad.errors import InputError, UnknownNameError
-from riskgrad.registry import PartList
+from riskgrad.registry import PartList, write_name
 from riskgrad.types import FloatArray
 
 Attitude = Literal["averse", "neutral", "seeking", "mixed"]
@@ -87,7 +87,92 @@ class DistortionFunction(ABC):
         if not self.name:
             return f"distortion of {self!r}"
         numbers = [value for field, value in vars(self).items() if field != "attitude"]
-        return write_name(self.name, *numbers, attitude=self.attitude)
+        return write_name(self.name, *numbers, self.attitude if self.attitude == "seeking" else "")
+
+
+@dataclass(frozen=True)
+class Identity(DistortionFunction):
+    """g(s) = s, the only distortion that is neutral; its own dual."""
+
+    name = "identity"
+    example = "identity"
+    attitude = "neutral"
+
+    def at(self, s: FloatArray) -> FloatArray:
+        """g(s) = s."""
+        return s
+
+    def slope_at(self, s: FloatArray) -> FloatArray:
+        """g'(s) = 1."""
+        return np.ones_like(s)
+
+    def bend_at(self, s: FloatArray) -> FloatArray:
+        """g''(s) = 0."""
+        return np.zeros_like(s)
+
+    def dual(self) -> "Identity":
+        """The identity again."""
+        return self
+
+    @property
+    def slope_bound(self) -> float:
+        """M_g' = 1."""
+        return 1.0
+
+    @property
+    def curvature_bound(self) -> float:
+        """M_g'' = 0."""
+        return 0.0
+
+
+@dataclass(frozen=True)
+class Mixture(DistortionFunction):
+    """g_w(s) = (1 - w) p(s) + w g(s), so that rho = (1 - w) rho_p + w rho_g.
+
+    Attributes:
+        g: the distortion at the end of the path.
+        weight: w in [0, 1]; 0 is p, 1 is g.
+        start: p, where the path begins: the identity, or a distortion of the attitude of g.
+    """
+
+    g: DistortionFunction
+    weight: float
+    start: DistortionFunction = field(default_factory=Identity)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weight", check_share("weight", self.weight))
+
+    @property
+    def attitude(self) -> Attitude:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The attitude of g, and of p at weight 0."""
+        return self.g.attitude if self.weight > 0.0 else self.start.attitude
+
+    def at(self, s: FloatArray) -> FloatArray:
+        """Give g_w at levels in [0, 1]."""
+        return (1.0 - self.weight) * self.start.at(s) + self.weight * self.g.at(s)
+
+    def slope_at(self, s: FloatArray) -> FloatArray:
+        """Give g_w'."""
+        return (1.0 - self.weight) * self.start.slope_at(s) + self.weight * self.g.slope_at(s)
+
+    def bend_at(self, s: FloatArray) -> FloatArray:
+        """Give g_w''."""
+        return (1.0 - self.weight) * self.start.bend_at(s) + self.weight * self.g.bend_at(s)
+
+    def dual(self) -> Self:
+        """Give the mixture of the duals."""
+        return replace(self, start=self.start.dual(), g=self.g.dual())
+
+    @property
+    def slope_bound(self) -> float:
+        """The mixture of both bounds, which is exact where p is the identity, since g' is not negative."""
+        return (1.0 - self.weight) * self.start.slope_bound + (self.weight * self.g.slope_bound if self.weight else 0.0)
+
+    @property
+    def curvature_bound(self) -> float:
+        """The mixture of both bounds; the weight w times M_g'' where p is the identity."""
+        end = self.weight * self.g.curvature_bound if self.weight else 0.0
+        return (1.0 - self.weight) * self.start.curvature_bound + end
 
 
 @dataclass(frozen=True)
@@ -163,12 +248,6 @@ def check_attitude(attitude: str) -> None:
     """Refuse what is not an attitude that a constructor takes."""
     if attitude not in ("averse", "seeking"):
         raise UnknownNameError("attitude", attitude, ["averse", "seeking"])
-
-
-def write_name(name: str, *numbers: float, attitude: Attitude) -> str:
-    """Write what `riskgrad.risk.parse` reads: a name, the shortest digits of its numbers, and "seeking" if it is."""
-    words = [name, *(repr(value).removesuffix(".0") for value in numbers)]
-    return ":".join([*words, "seeking"] if attitude == "seeking" else words)
 
 
 DISTORTIONS = PartList("distortion", DistortionFunction, "riskgrad.distortion")

@@ -53,7 +53,7 @@ def accelerations(first: float, second: float, spin: float, bend: float, torque:
 
 
 @kernel
-def wrapped(angle: float) -> float:
+def wrap_angle(angle: float) -> float:
     """Bring an angle into [-pi, pi]; in a step it turns by less than a whole turn."""
     angle = angle - 2.0 * math.pi if angle > math.pi else angle
     return angle + 2.0 * math.pi if angle < -math.pi else angle
@@ -72,8 +72,8 @@ def step(state: FloatArray, action: int, stream: Words) -> tuple[float, bool]:  
     c4, d4 = accelerations(a + SECONDS * a3, b + SECONDS * b3, c + SECONDS * c3, d + SECONDS * d3, torque)
     a4, b4 = c + SECONDS * c3, d + SECONDS * d3
     sixth = SECONDS / 6.0
-    state[0] = wrapped(a + sixth * (c + 2.0 * a2 + 2.0 * a3 + a4))
-    state[1] = wrapped(b + sixth * (d + 2.0 * b2 + 2.0 * b3 + b4))
+    state[0] = wrap_angle(a + sixth * (c + 2.0 * a2 + 2.0 * a3 + a4))
+    state[1] = wrap_angle(b + sixth * (d + 2.0 * b2 + 2.0 * b3 + b4))
     state[2] = min(max(c + sixth * (c1 + 2.0 * c2 + 2.0 * c3 + c4), -FASTEST_FIRST), FASTEST_FIRST)
     state[3] = min(max(d + sixth * (d1 + 2.0 * d2 + 2.0 * d3 + d4), -FASTEST_SECOND), FASTEST_SECOND)
     over = -sin_cos(state[0])[1] - sin_cos(state[1] + state[0])[1] > 1.0

@@ -1,9 +1,12 @@
 """The guarded maze as a Gymnasium environment, `riskgrad/GuardedMaze-v0`.
 
-The dynamics, the map and their source are in `maze`; this class only draws the random numbers and the pictures, so that
-it and the compiled environment are one process. The limit of 160 steps is Gymnasium's `TimeLimit`.
+The dynamics, the map and their source are in `maze`; this class only draws the random numbers, so that it and the
+compiled environment are one process. Pictures of it are made with NumPy alone. The limit of 160 steps is Gymnasium's
+`TimeLimit`.
 """
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Final, Literal
 
 import gymnasium
@@ -12,11 +15,16 @@ from numpy.typing import NDArray
 
 from riskgrad.envs import maze
 from riskgrad.envs.floor_plan import FloorPlan
-from riskgrad.envs.maze_picture import picture
 from riskgrad.errors import InputError
 from riskgrad.types import FloatArray
 
+Image = NDArray[np.uint8]
 Observation = Literal["cells", "position"]
+
+CELL: Final = 48  # pixels
+FLOOR, WALL, GRID = (247, 246, 242), (64, 66, 72), (226, 224, 217)
+GOAL, GUARDED, WAY, WALKER = (88, 160, 104), (208, 92, 76), (116, 146, 190), (34, 72, 140)
+
 PLAN: Final = FloorPlan(
     columns=maze.SIZE,
     rows=maze.SIZE,
@@ -45,7 +53,7 @@ class GuardedMaze(gymnasium.Env[FloatArray, np.int64]):
     metadata = {"render_modes": ["rgb_array"], "render_fps": 8}  # noqa: RUF012 - as Gymnasium declares it
 
     def __init__(self, observation: Observation = "cells", render_mode: str | None = None) -> None:
-        self._cells = maze.observed_as(observation) == "cells"
+        self._cells = maze.check_observation(observation) == "cells"
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise InputError("render_mode", "be 'rgb_array' or None", render_mode)
         self.render_mode = render_mode
@@ -67,7 +75,7 @@ class GuardedMaze(gymnasium.Env[FloatArray, np.int64]):
         x, y, guard = self.np_random.random(3)
         maze.start(self._state, x, y, guard, self.np_random.standard_exponential())
         self._path = [self.position]
-        return self._observed(), {"position": self.position}
+        return self._observation(), {"position": self.position}
 
     def step(self, action: np.int64) -> tuple[FloatArray, float, bool, bool, dict[str, Any]]:
         """Make a move."""
@@ -79,18 +87,24 @@ class GuardedMaze(gymnasium.Env[FloatArray, np.int64]):
         owed = float(self._state[2])
         reward, over = maze.move(self._state, int(action), east, north)
         self._path.append(self.position)
-        return self._observed(), reward, over, False, {"position": self.position, "paid": owed - float(self._state[2])}
+        return (
+            self._observation(),
+            reward,
+            over,
+            False,
+            {"position": self.position, "paid": owed - float(self._state[2])},
+        )
 
-    def render(self) -> NDArray[np.uint8] | None:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def render(self) -> Image | None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Draw the maze and the way walked so far, [height, width, 3]."""
-        return None if self.render_mode is None else picture(self._path)
+        return None if self.render_mode is None else draw_maze(self._path)
 
     @property
     def position(self) -> tuple[float, float]:
         """Where the walker is, (x, y)."""
         return float(self._state[0]), float(self._state[1])
 
-    def _observed(self) -> FloatArray:
+    def _observation(self) -> FloatArray:
         if not self._cells:
             return self._state[:2].copy()
         indices, values = np.empty(4, dtype=np.int64), np.empty(4)
@@ -98,3 +112,34 @@ class GuardedMaze(gymnasium.Env[FloatArray, np.int64]):
         observation = np.zeros(maze.SIZE**2)
         observation[indices] = values
         return observation
+
+
+def draw_maze(path: Sequence[tuple[float, float]]) -> Image:
+    """Draw the maze and the positions of a walk, the last one as the walker, y upwards: [384, 384, 3]."""
+    image = _ground()
+    for (x, y), (to_x, to_y) in pairwise(path):
+        for part in np.linspace(0.0, 1.0, CELL // 3):
+            _dot(image, x + part * (to_x - x), y + part * (to_y - y), 0.05, WAY)
+    if path:
+        _dot(image, *path[-1], 0.22, WALKER)
+    return image[::-1].copy()
+
+
+def _ground() -> Image:
+    image = np.empty((maze.SIZE * CELL, maze.SIZE * CELL, 3), dtype=np.uint8)
+    image[:] = FLOOR
+    image[::CELL], image[:, ::CELL] = GRID, GRID
+    cells = [(int(x), int(y), WALL) for x, y in np.argwhere(maze.WALLS)]
+    for x, y, color in [*cells, (*maze.GOAL, GOAL), (*maze.GUARDED, GUARDED)]:
+        image[y * CELL : (y + 1) * CELL, x * CELL : (x + 1) * CELL] = color
+    return image
+
+
+def _dot(image: Image, x: float, y: float, radius: float, color: tuple[int, int, int]) -> None:
+    """Fill a disc; position and radius are in cells."""
+    across, up, reach = (x + 0.5) * CELL, (y + 0.5) * CELL, radius * CELL
+    rows = slice(max(0, int(up - reach)), int(up + reach) + 2)
+    columns = slice(max(0, int(across - reach)), int(across + reach) + 2)
+    part = image[rows, columns]
+    high, wide = np.ogrid[rows.start : rows.start + part.shape[0], columns.start : columns.start + part.shape[1]]
+    part[(high - up) ** 2 + (wide - across) ** 2 <= reach * reach] = color

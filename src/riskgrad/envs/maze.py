@@ -121,7 +121,7 @@ def play_on_positions(first: int, last: int, job: Job, trace: Trace) -> None:
     play_episodes(reset, step, observe_position, first, last, job, trace)
 
 
-def observed_as(observation: str) -> str:
+def check_observation(observation: str) -> str:
     """Check how the maze is to be observed."""
     if observation not in ("cells", "position"):
         raise UnknownNameError("observation", observation, ["cells", "position"])
@@ -130,7 +130,7 @@ def observed_as(observation: str) -> str:
 
 def compiled_maze(observation: str = "cells") -> CompiledEnv:
     """Give the compiled guarded maze, observed as "cells" (a soft one-hot of 64) or as "position" (x, y)."""
-    cells = observed_as(observation) == "cells"
+    cells = check_observation(observation) == "cells"
     return CompiledEnv(
         id="riskgrad/GuardedMaze-v0",
         reset=reset,

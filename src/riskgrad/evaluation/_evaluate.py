@@ -7,13 +7,13 @@ import gymnasium
 import numpy as np
 from numpy.typing import ArrayLike
 
+from riskgrad.checks import check_theta
 from riskgrad.errors import InputError, checks_keywords
 from riskgrad.evaluation.bootstrap import bootstrap_intervals
 from riskgrad.evaluation.certified import certified_intervals
 from riskgrad.evaluation.table import Row, Table
 from riskgrad.mdp import FiniteMDP
 from riskgrad.policy import Greedy, Policy
-from riskgrad.policy.base import checked_theta
 from riskgrad.random import Purpose, Stream
 from riskgrad.risk import RiskMeasure, parse
 from riskgrad.run import Run
@@ -68,7 +68,7 @@ def evaluate(
     if not measures:
         raise InputError("risk", "name at least one measure", risk)
     policy, theta = (run.policy, run.theta) if isinstance(run, Run) else run
-    at = checked_theta(theta, policy.dim)[np.newaxis]
+    at = check_theta(theta, policy.dim)[np.newaxis]
     source = resolve_source(env, **options)
     bounds = source.return_range if return_range is None else return_range
     with closing(source, env):

@@ -12,7 +12,7 @@ used:
 The first is sharp in the middle, the second in the tails, where the DKW band is far too wide: at m = 10,000 and 95%
 it lets 1.4% of the mass sit at the worst possible return although none was seen there, the Beta bound 0.1%. The price
 is an eps 1.4% above that of DKW alone; what it buys is an interval 0.2 to 0.7 times as wide for CVaR and 0.3 to 0.8
-times for the mean, except for a coin, which has no tail (benchmarks/README.md, "Intervals").
+times for the mean, except for a coin, which has no tail (benchmarks/intervals.md).
 """
 
 from dataclasses import dataclass

@@ -65,6 +65,7 @@ def bootstrap_intervals(
         resamples: how many.
     """
     atoms, counts = np.unique(values, return_counts=True)
+    few = [_flag_few(measure, atoms, counts) for measure in measures]
     results = np.empty((len(measures), resamples))
     rows = max(1, CHUNK // len(atoms))
     stream = Stream(seed, Purpose.BOOTSTRAP)
@@ -77,8 +78,8 @@ def bootstrap_intervals(
     ends = np.quantile(results, levels, axis=1, method="weibull")  # a share of levels[0] is expected beyond each end
     law = DiscreteLaw(atoms, counts / len(values))
     found: list[Bootstrap] = []
-    for measure, low, high in zip(measures, ends[0].tolist(), ends[1].tolist(), strict=True):
-        flag = _flag_few(measure, atoms, counts) or _flag_unseen(measure, law, len(values), (low, high), return_range)
+    for measure, flagged, low, high in zip(measures, few, ends[0].tolist(), ends[1].tolist(), strict=True):
+        flag = flagged or _flag_unseen(measure, law, len(values), (low, high), return_range)
         found.append(Bootstrap((low, high), flag))
     return found
 

@@ -7,8 +7,9 @@ influence and the policy's score, and then needs no perturbation. `sphere` draws
 from riskgrad.gradient._directions import sphere as sphere
 from riskgrad.gradient._score import score as score
 from riskgrad.gradient._smoothed import around as around
-from riskgrad.gradient._smoothed import check_smoothing as check_smoothing
+from riskgrad.gradient._smoothed import batch_error as batch_error
 from riskgrad.gradient._smoothed import smoothed as smoothed
 from riskgrad.gradient._smoothed import smoothed_difference as smoothed_difference
+from riskgrad.gradient._smoothed import with_batch_error as with_batch_error
 
-__all__ = ["around", "check_smoothing", "score", "smoothed", "smoothed_difference", "sphere"]
+__all__ = ["around", "batch_error", "score", "smoothed", "smoothed_difference", "sphere", "with_batch_error"]

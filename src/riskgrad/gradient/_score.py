@@ -55,9 +55,9 @@ def score(
     m = len(batch.values)
     if m < 2:
         raise InputError("batch", "hold at least 2 episodes", m)
-    at, ratios = np.asarray(theta, dtype=np.float64), _checked_weights(weights, m)
+    at, ratios = np.asarray(theta, dtype=np.float64), _check_weights(weights, m)
     coefficients = _coefficients(risk, batch.values[np.newaxis], ratios[np.newaxis])[0]
-    vector = _scored(policy, at, batch, coefficients, 0)
+    vector = _sum_scores(policy, at, batch, coefficients, 0)
     size = m // GROUPS
     if not with_error or size < 2:
         return Gradient(vector, float("nan"))
@@ -66,14 +66,14 @@ def score(
     if not np.all(masses > 0.0):
         return Gradient(vector, float("nan"))
     rows = _coefficients(risk, values, shares)
-    parts = np.stack([_scored(policy, at, batch, row, g * size) for g, row in enumerate(rows)])
+    parts = np.stack([_sum_scores(policy, at, batch, row, g * size) for g, row in enumerate(rows)])
     # a group counts by the mass that it holds, as it does in the self-normalized whole
     held = (masses / np.sum(masses))[:, np.newaxis]
     spread = float(np.sum(held**2 * (parts - np.sum(held * parts, axis=0)) ** 2))
     return Gradient(vector, float(np.sqrt(spread * GROUPS / (GROUPS - 1))))
 
 
-def _checked_weights(weights: ArrayLike | None, m: int) -> FloatArray:
+def _check_weights(weights: ArrayLike | None, m: int) -> FloatArray:
     if weights is None:
         return np.ones(m)
     ratios = np.asarray(weights, dtype=np.float64)
@@ -91,7 +91,7 @@ def _coefficients(risk: RiskMeasure, values: FloatArray, weights: FloatArray) ->
     return centered / (1.0 - np.minimum(np.sum(masses * masses, axis=-1, keepdims=True), 0.5))
 
 
-def _scored(policy: Policy, theta: FloatArray, batch: Episodes, coefficients: FloatArray, first: int) -> FloatArray:
+def _sum_scores(policy: Policy, theta: FloatArray, batch: Episodes, coefficients: FloatArray, first: int) -> FloatArray:
     """Sum the scores [d] of as many episodes as there are coefficients, from episode `first` on."""
     offsets = batch.offsets[first : first + len(coefficients) + 1]
     visits = slice(int(offsets[0]), int(offsets[-1]))

@@ -13,7 +13,7 @@ The reported error is about that mean. What it can see is how the terms differ f
   in the values nothing can be told from it. The error is NaN. Several blocks are independent, and their spread tells.
 
 Noise that all directions share, as when one batch of episodes serves every perturbed policy, moves all terms alike and
-cannot be seen here; `riskgrad.algorithms` adds it from the batch.
+cannot be seen here; `batch_error` tells it from the batch.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from riskgrad.checks import check_smoothing
 from riskgrad.errors import InputError
+from riskgrad.risk.base import ERROR_GROUPS, SMALLEST_GROUP, RiskMeasure
 from riskgrad.types import FloatArray, Gradient
 
 UNIT_TOLERANCE = 1e-6
@@ -42,7 +44,7 @@ def smoothed(objective: Objective, theta: ArrayLike, directions: ArrayLike, smoo
     Returns:
         the estimate with its standard error over directions; NaN where that cannot be told (see the module).
     """
-    center, units, mu = _checked(theta, directions, smoothing)
+    center, units, mu = _check_arguments(theta, directions, smoothing)
     return smoothed_difference(objective(around(center, units, mu)), units, mu)
 
 
@@ -74,7 +76,7 @@ def smoothed_difference(values: ArrayLike, directions: FloatArray, smoothing: fl
         raise InputError("objective", f"give {2 * n} finite values, one per row of thetas", values)
     slopes = (values[:n] - values[n:]) / (2.0 * mu)
     vector = combine(slopes, units)
-    if _orthogonal(units):
+    if _is_orthogonal(units):
         return Gradient(vector, _block_error(slopes, units))
     if n == 1:
         return Gradient(vector, float("nan"))
@@ -95,7 +97,56 @@ def combine(slopes: FloatArray, directions: FloatArray) -> FloatArray:
     return np.sum((d / n) * slopes[:, None] * directions, axis=0)
 
 
-def _checked(theta: ArrayLike, directions: ArrayLike, smoothing: float) -> tuple[FloatArray, FloatArray, float]:
+def with_batch_error(
+    gradient: Gradient,
+    risk: RiskMeasure,
+    values: FloatArray,
+    weights: FloatArray,
+    directions: FloatArray,
+    smoothing: float,
+) -> Gradient:
+    """Give a gradient from one batch with the batch's own error beside that of the directions.
+
+    A full finite difference has no error of its directions. The arguments are those of `batch_error`.
+    """
+    own = batch_error(risk, values, weights, directions, smoothing)
+    return Gradient(gradient.vector, float(np.hypot(np.nan_to_num(gradient.standard_error), own)))
+
+
+def batch_error(
+    risk: RiskMeasure, values: FloatArray, weights: FloatArray | None, directions: FloatArray, smoothing: float
+) -> float:
+    """Estimate the standard error of a smoothed gradient over its episodes.
+
+    The episodes of every perturbed policy are cut into the same 8 groups; each group gives a gradient along the same
+    directions, and their spread tells the error of the whole. With one batch for all perturbed policies this is the
+    part that the directions cannot show. Along fewer than d directions it is a little too large, since it holds what
+    the directions make of the noise as well.
+
+    Args:
+        risk: the measure.
+        values: returns [2n, m], or [m] for one batch.
+        weights: ratios [2n, m], or None.
+        directions: unit vectors [n, d].
+        smoothing: mu.
+
+    Returns:
+        the standard error; NaN below 8 episodes.
+    """
+    m, n = values.shape[-1], len(directions)
+    groups = min(ERROR_GROUPS, m // SMALLEST_GROUP)
+    if groups < 2:
+        return float("nan")
+    gradients: list[FloatArray] = []
+    for g in range(groups):
+        span = slice(m * g // groups, m * (g + 1) // groups)
+        found = risk.estimate(values[..., span], None if weights is None else weights[..., span])
+        gradients.append(combine((found[:n] - found[n:]) / (2.0 * smoothing), directions))
+    table = np.stack(gradients)
+    return float(np.sqrt(np.sum((table - np.mean(table, axis=0)) ** 2) / (groups * (groups - 1))))
+
+
+def _check_arguments(theta: ArrayLike, directions: ArrayLike, smoothing: float) -> tuple[FloatArray, FloatArray, float]:
     center, units = np.asarray(theta, dtype=np.float64), np.asarray(directions, dtype=np.float64)
     if center.ndim != 1 or not np.all(np.isfinite(center)):
         raise InputError("theta", "be a finite vector", theta)
@@ -107,14 +158,7 @@ def _checked(theta: ArrayLike, directions: ArrayLike, smoothing: float) -> tuple
     return center, units, check_smoothing("smoothing", smoothing)
 
 
-def check_smoothing(name: str, smoothing: float) -> float:
-    """Refuse a smoothing parameter outside (0, 1] (`eq:rho_mu`)."""
-    if not 0.0 < smoothing <= 1.0:
-        raise InputError(name, "be in (0, 1]", smoothing)
-    return float(smoothing)
-
-
-def _orthogonal(directions: FloatArray) -> bool:
+def _is_orthogonal(directions: FloatArray) -> bool:
     """Tell whether every block of d consecutive directions is orthogonal; a lone direction is not."""
     n, d = directions.shape
     if n < 2:

@@ -161,12 +161,29 @@ def _pull_down(weights: FloatArray, slope: FloatArray, below: FloatArray) -> Non
             below[i] += weights[i, j] * slope[j]
 
 
+@inline_helper
+def _pull_linear(inputs: FloatArray, cotangents: FloatArray, gradient: FloatArray) -> None:
+    """Add the same sum for one layer, which needs no way back through others."""
+    n_in, n_out = inputs.shape[1], cotangents.shape[1]
+    end = n_in * n_out
+    for b in range(len(inputs)):
+        for j in range(n_out):
+            gradient[end + j] += cotangents[b, j]
+        for i in range(n_in):
+            x = inputs[b, i]
+            for j in range(n_out):
+                gradient[i * n_out + j] += x * cotangents[b, j]
+
+
 @kernel
 def pullback(
     theta: FloatArray, inputs: FloatArray, sizes: IntArray, relu: bool, cotangents: FloatArray, gradient: FloatArray
 ) -> None:
     """Add the sum over b of cotangents[b] . d outputs[b] / d theta to the gradient [d], by back-propagation."""
     last = len(sizes) - 2
+    if last == 0:
+        _pull_linear(inputs, cotangents, gradient)
+        return
     units = np.empty((last + 1, np.max(sizes)))  # what goes into each layer
     slope, below = np.empty(np.max(sizes)), np.empty(np.max(sizes))
     room = empty_room(1, sizes)

@@ -10,22 +10,8 @@ from riskgrad.types import FloatArray
 ROW_TOLERANCE = 1e-6
 
 
-def checked_horizon(horizon: int) -> int:
-    """Return the horizon, an integer of at least 1."""
-    if isinstance(horizon, bool) or not isinstance(horizon, int | np.integer) or horizon < 1:
-        raise InputError("horizon", "be an integer of at least 1", horizon)
-    return int(horizon)
-
-
-def checked_discount(discount: float) -> float:
-    """Return the discount, a number in (0, 1]."""
-    if isinstance(discount, bool) or not isinstance(discount, int | float | np.number) or not 0.0 < discount <= 1.0:
-        raise InputError("discount", "be in (0, 1]", discount)
-    return float(discount)
-
-
-def checked_start(start: int | ArrayLike, n_states: int) -> FloatArray:
-    """Return the distribution of the first state [S] from a state or a distribution."""
+def start_distribution(start: int | ArrayLike, n_states: int) -> FloatArray:
+    """Give the distribution of the first state [S] from a state or a distribution."""
     given = np.asarray(start)
     if given.ndim == 0:
         if given.dtype.kind not in "iu" or not 0 <= int(given) < n_states:
@@ -44,8 +30,8 @@ def checked_start(start: int | ArrayLike, n_states: int) -> FloatArray:
     return first / total
 
 
-def checked_terminal(terminal: ArrayLike, n_states: int) -> NDArray[np.bool_]:
-    """Return the mask of terminal states [S] from indices or a mask."""
+def terminal_mask(terminal: ArrayLike, n_states: int) -> NDArray[np.bool_]:
+    """Give the mask of terminal states [S] from indices or a mask."""
     given = np.atleast_1d(np.asarray(terminal))
     if given.dtype == np.bool_:
         if given.shape != (n_states,):
@@ -64,7 +50,7 @@ def checked_terminal(terminal: ArrayLike, n_states: int) -> NDArray[np.bool_]:
 
 
 def reachable_states(outcomes: Outcomes, start: FloatArray, terminal: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which states some episode can act in, of any policy and any length; a mask [S]."""
+    """Say which states some episode can act in, of any policy and any length; a mask [S]."""
     sources = outcomes.rows // outcomes.n_actions
     moves = (outcomes.probabilities > 0.0) & ~outcomes.ends & ~terminal[outcomes.next_states] & ~terminal[sources]
     sources, targets = sources[moves], outcomes.next_states[moves]

@@ -95,7 +95,7 @@ def from_lists(outcomes: Sequence[Any] | Mapping[int, Any]) -> Outcomes:
     return found
 
 
-def merged(outcomes: Outcomes, terminal: NDArray[np.bool_]) -> Outcomes:
+def merge_equal(outcomes: Outcomes, terminal: NDArray[np.bool_]) -> Outcomes:
     """Drop what cannot happen, add up equal outcomes of a row, and divide each row by its sum."""
     happens = (outcomes.probabilities > 0.0) & ~terminal[outcomes.rows // outcomes.n_actions]
     rows, targets = outcomes.rows[happens], outcomes.next_states[happens]

@@ -197,7 +197,7 @@ def _tell_alone(one: PlayedRun, index: int) -> str:
     state = "" if one.run.finished else " It was stopped before its end."
     mean, size = write(float(np.mean(one.values))), write(len(one.values))
     return (
-        f"{run_letter(index)} ({one.name}) was trained on {one.risk.meaning}. On {size} fresh episodes it returns "
+        f"{run_letter(index)} ({one.name}) was trained on {one.about}. On {size} fresh episodes it returns "
         f"{mean} on average and {write(tail)} over the worst {percent(alpha)}.{state}"
     )
 
@@ -205,7 +205,7 @@ def _tell_alone(one: PlayedRun, index: int) -> str:
 def _tell_against(one: PlayedRun, comparison: Comparison, name: str, first: str) -> str:
     mean = comparison.of(one.name, "mean")
     risk = comparison.of(one.name, "cvar:0.1" if one.risk.attitude == "neutral" else str(one.risk))
-    what = "the mean of the worst 10%" if one.risk.attitude == "neutral" else one.risk.meaning
+    what = "the mean of the worst 10%" if one.risk.attitude == "neutral" else one.about
     gives, gets = _side(mean), _side(risk)
     if gives == gets == "same":
         return f"Between {name} and {first} these episodes show no difference, in the mean or in the risk."

@@ -21,7 +21,7 @@ from riskgrad.checks import check_count
 from riskgrad.errors import InputError
 from riskgrad.kernels.compile import cores
 from riskgrad.run import Run
-from riskgrad.run.record import Line
+from riskgrad.run.store import Line
 from riskgrad.types import FloatArray
 
 Progress = Callable[[str, Line | None], None]

@@ -125,7 +125,7 @@ def draw_both(outcomes: Mapping[str, Outcome], path: Path) -> Path:
     page.set_layout_engine("constrained", w_pad=0.14, h_pad=0.14, wspace=0.02)
     for index, (axis, outcome) in enumerate(zip(axes, outcomes.values(), strict=True)):
         draw_walks(axis, outcome.walks, index)
-        axis.set_title(f"trained on {outcome.played.risk.meaning}", fontsize=11, fontweight="bold", loc="left", pad=8)
+        axis.set_title(f"trained on {outcome.played.about}", fontsize=11, fontweight="bold", loc="left", pad=8)
         facts = [f"mean {_tenths(outcome.mean)}", f"worst 5%: {_tenths(outcome.worst)}"]
         words = " \N{MIDDLE DOT} ".join([*facts, f"{percent(outcome.guarded)} pass the guard"])
         axis.set_xlabel(words, fontsize=11.5, loc="left", labelpad=7)

@@ -21,7 +21,6 @@ from riskgrad.pages.prose import percent, run_letter, write
 from riskgrad.pages.run_figures import Drawing, Mark
 from riskgrad.pages.style import GRID, INK, canvas, run_color
 from riskgrad.random import Purpose, Stream
-from riskgrad.settings import Settings
 from riskgrad.types import FloatArray, IntArray
 
 UP, RIGHT, DOWN, LEFT = (-1, 0), (0, 1), (1, 0), (0, -1)
@@ -49,14 +48,14 @@ class Grid:
     pits: frozenset[int] = frozenset()
 
     def place(self, state: int) -> tuple[float, float]:
-        """Middle of a cell (x, y), y downwards."""
+        """Give the middle of a cell (x, y), y downwards."""
         row, column = divmod(state, self.columns)
         return column + 0.5, row + 0.5
 
 
-def grid_of(settings: Settings, mdp: FiniteMDP) -> Grid | None:
-    """The map of a model by the name it was trained under; None if it is not known to be a grid."""
-    name, states = str(settings.env).split("/")[-1], mdp.n_states
+def grid_of(env: str | None, mdp: FiniteMDP) -> Grid | None:
+    """Give the map of a model by the name of its environment; None if it is not known to be a grid."""
+    name, states = str(env).split("/")[-1], mdp.n_states
     if name == "slippery-grid":
         return Grid(3, states // 3, (UP, RIGHT, DOWN))
     if name.startswith("CliffWalking") and states == 48:
@@ -70,7 +69,7 @@ def grid_of(settings: Settings, mdp: FiniteMDP) -> Grid | None:
 def policy_map(one: PlayedRun, index: int, seed: int = 0) -> Drawing | None:
     """Draw a run's policy on its map; None where there is no map."""
     mdp = one.source.mdp
-    grid = None if mdp is None else grid_of(one.run.settings, mdp)
+    grid = None if mdp is None else grid_of(one.run.settings.env, mdp)
     if mdp is None or grid is None:
         return None
     table = one.run.policy.probabilities(one.run.theta, np.arange(mdp.n_states))
@@ -87,7 +86,9 @@ def policy_map(one: PlayedRun, index: int, seed: int = 0) -> Drawing | None:
     axis.grid(visible=False)
     axis.spines[:].set_visible(False)
     told = ["no way is taken often"] if not ways else []
-    told += [f"{percent(share)} of episodes take {len(way) - 1} steps: {_directions(grid, way)}" for way, share in ways]
+    told += [
+        f"{percent(share)} of episodes take {len(way) - 1} steps: {_way_in_words(grid, way)}" for way, share in ways
+    ]
     ends = ", ".join(
         f"{percent(float(seen[state]))} end in cell {state}" for state in ends_of(mdp) if seen[state] > SEEN
     )
@@ -103,7 +104,7 @@ def policy_map(one: PlayedRun, index: int, seed: int = 0) -> Drawing | None:
 
 
 def visits(mdp: FiniteMDP, table: FloatArray) -> FloatArray:
-    """The expected number of visits of each state in an episode, its end included [S]."""
+    """Give the expected number of visits of each state in an episode, its end included [S]."""
     pair = np.repeat(np.arange(mdp.n_states * mdp.n_actions), np.diff(mdp.offsets))
     chance = table.ravel()[pair] * mdp.probabilities
     state = pair // mdp.n_actions
@@ -116,13 +117,13 @@ def visits(mdp: FiniteMDP, table: FloatArray) -> FloatArray:
 
 
 def common_ways(mdp: FiniteMDP, table: FloatArray, rng: np.random.Generator) -> list[tuple[tuple[int, ...], float]]:
-    """The most frequent sequences of states among sampled episodes, with their share, most frequent first."""
+    """Give the most frequent sequences of states among sampled episodes, with their share, most frequent first."""
     found = Counter(_walk(mdp, table, rng) for _ in range(EPISODES))
     return [(way, count / EPISODES) for way, count in found.most_common(WAYS) if count >= FREQUENT * EPISODES]
 
 
 def ends_of(mdp: FiniteMDP) -> IntArray:
-    """The states in which an episode can end before its horizon."""
+    """Give the states in which an episode can end before its horizon."""
     return np.unique(mdp.next_states[mdp.ends])
 
 
@@ -175,8 +176,8 @@ def _draw_arrows(axis: Axes, grid: Grid, table: FloatArray, states: Sequence[int
                 axis.annotate("", tip, (x, y), arrowprops=head)
 
 
-def _directions(grid: Grid, way: tuple[int, ...]) -> str:
-    """A way in words: runs of the same direction, such as "up, right 3 times, down"."""
+def _way_in_words(grid: Grid, way: tuple[int, ...]) -> str:
+    """Say a way in words: runs of the same direction, such as "up, right 3 times, down"."""
     names = {UP: "up", RIGHT: "right", DOWN: "down", LEFT: "left"}
     steps: list[tuple[str, int]] = []
     for before, after in pairwise(way):

@@ -28,7 +28,7 @@ from riskgrad.pages.run_figures import Drawing, Mark, common_span, distribution,
 from riskgrad.pages.style import RUNS, inline_svg
 from riskgrad.risk import CVaR, RiskMeasure, parse
 from riskgrad.run import Run
-from riskgrad.run.versions import current_versions
+from riskgrad.run.result import current_versions
 from riskgrad.sources.resolve import Environment
 
 TABLE_RISKS = ("cvar:0.1",)
@@ -123,7 +123,7 @@ def render_page(played: Sequence[PlayedRun], *, title: str = "", confidence: flo
         for index, (one, table) in enumerate(zip(played, tables, strict=True))
     ]
     settings = played[0].run.settings
-    env = settings.env or settings.env_text or "an environment"
+    env = settings.env or settings.source or "an environment"
     return _load_template().render(
         title=title or env,
         env=env,
@@ -167,7 +167,7 @@ def _chapter(
         run_letter(index),
         index % len(RUNS),
         one,
-        one.risk.meaning,
+        one.about,
         tiles,
         [_picture(figure) for figure in drawn if figure is not None],
         [

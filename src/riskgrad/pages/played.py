@@ -43,6 +43,7 @@ class PlayedRun:
         law: the exact law of the return, for finite models that are not too large.
         tail: the mass of the bad tail that the page tells of: that of the measure, or a tenth where it looks at none;
             a neutral run is told by the tail of the others.
+        about: what it was trained on, in words.
     """
 
     name: str
@@ -52,6 +53,7 @@ class PlayedRun:
     values: FloatArray
     law: DiscreteLaw | None
     tail: float = 0.1
+    about: str = ""
 
 
 def name_runs(runs: Runs) -> dict[str, Run]:
@@ -102,6 +104,7 @@ def play_runs(
     count = check_count("episodes", episodes, 2)
     risks = {name: run.risk for name, run in runs.items()}
     tails = {name: 0.1 if risk.bad_tail is None else risk.bad_tail for name, risk in risks.items()}
+    abouts = {name: risk.meaning for name, risk in risks.items()}
     averse = next((tails[name] for name, risk in risks.items() if risk.attitude != "neutral"), None)
     return [
         PlayedRun(
@@ -112,6 +115,7 @@ def play_runs(
             source.returns(run.policy, run.theta[np.newaxis], count, stream).values[0],
             _law(run, source),
             averse if averse is not None and risks[name].attitude == "neutral" else tails[name],
+            abouts[name],
         )
         for name, run in runs.items()
     ]

@@ -21,7 +21,7 @@ from riskgrad.distortion import (
 )
 from riskgrad.pages.family import Frontier, FrontierPoint
 from riskgrad.pages.style import AVERSE, COLORS, NEUTRAL, make_figure, save_figure
-from riskgrad.theory.table import Row
+from riskgrad.theory.table import BoundRow
 
 TABLE: tuple[DistortionFunction, ...] = (DualPower(3), Quadratic(1), Exponential(3), SquareRoot(20), Logarithmic(20))
 MARKS = (
@@ -78,7 +78,7 @@ def _cycle(count: int) -> list[str]:
     return [COLORS[i % len(COLORS)] for i in range(count)]
 
 
-def plot_bounds(rows: Sequence[Row], path: str | Path | None = None, width: float = 9.0) -> Figure:
+def plot_bounds(rows: Sequence[BoundRow], path: str | Path | None = None, width: float = 9.0) -> Figure:
     """Draw bound against measured on a logarithmic axis, one line for each row of the table.
 
     Args:
@@ -109,7 +109,7 @@ def plot_bounds(rows: Sequence[Row], path: str | Path | None = None, width: floa
     return page
 
 
-def _drawable(row: Row, name: str) -> list[float]:
+def _drawable(row: BoundRow, name: str) -> list[float]:
     """The value as a list of one, or nothing where a logarithmic axis has no place for it."""
     number: float | None = getattr(row, name)
     return [number] if number is not None and math.isfinite(number) and number > 0.0 else []

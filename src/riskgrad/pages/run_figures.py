@@ -67,7 +67,7 @@ class Drawing:
 
 
 def learning_curve(one: PlayedRun, index: int) -> Drawing:
-    """Draw risk and mean against episodes, each with its interval, and the held-out looks."""
+    """Draw risk and mean against episodes, each with its interval, and the values on held-out episodes."""
     page, axis = canvas()
     history = [line for line in one.run.history if line.get("risk") is not None and line.get("mean") is not None]
     shown = ("mean",) if one.risk.attitude == "neutral" else ("risk", "mean")
@@ -91,9 +91,9 @@ def learning_curve(one: PlayedRun, index: int) -> Drawing:
         "How it learned",
         page,
         f"Over {write(episodes[-1])} episodes: {'; '.join(words)}." if history else "No iteration was recorded.",
-        "Lines: the mean of neighboring iterations' estimates; bands: its 95% interval. Circles: looks on episodes "
+        "Lines: the mean of neighboring iterations' estimates; bands: its 95% interval. Circles: values on episodes "
         "that no step used, by which the policy that is kept was chosen.",
-        [*marks, Mark("95% interval", index, "band"), Mark("held-out look", index, "ring")],
+        [*marks, Mark("95% interval", index, "band"), Mark("held-out value", index, "ring")],
     )
 
 

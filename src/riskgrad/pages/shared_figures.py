@@ -138,7 +138,7 @@ def quantile_weights(played: Sequence[PlayedRun]) -> Drawing | None:
     axis.set(xlabel="episodes, from the worst to the best", ylabel="weight (mean: 1)", xlim=(0.0, 1.0))
     axis.set_ylim(bottom=0.0)
     axis.xaxis.set_major_formatter(ticks(percent))
-    words = [f"{text} is {played[index].risk.meaning}" for text, index in seen.items()]
+    words = [f"{text} is {played[index].about}" for text, index in seen.items()]
     return Drawing(
         "quantile-weights",
         "What each measure looks at",

@@ -7,28 +7,35 @@ are evaluated by one call, and the same policy object serves every iteration of 
 
 Actions are indices [B], or vectors [B, n] of numbers where there is a continuum of them. `act` turns uniform numbers of
 an episode's own stream into actions by the inverse CDF: nearby policies then turn the same numbers into nearly the same
-actions, which is what common random numbers live on. What an environment is given may differ from the action whose
+actions, which is what makes common random numbers useful. What an environment is given may differ from the action whose
 density is known (it is squashed or clipped): `execute` says how.
 
-What a policy can do, it declares: what it reads and how it acts, whether it has a density, whether compiled loops can
-run it, and how it is rebuilt from a file. Whoever uses a policy asks these and never what kind it is.
+A policy declares what it can do: what it reads and how it acts, whether it has a density, whether compiled loops can
+run it, and how it is made again from a file. The rest of riskgrad asks for these abilities, never for its kind.
 """
 
+import contextlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from functools import reduce
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Never, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskgrad.checks import check_coefficients, check_theta
 from riskgrad.errors import InputError
-from riskgrad.kernels.formulas import log_of
+from riskgrad.kernels.formulas import exp_of, log_of
+from riskgrad.random import Purpose, Stream
 from riskgrad.registry import PartList
 from riskgrad.types import ActionKind, FloatArray, IntArray, ObservationKind
 
 if TYPE_CHECKING:
     from riskgrad.policy.bounds import Bounds
     from riskgrad.policy.normalize import ObservationStatistics
+
+# few actions are added and compared one by one: a fifth of the time of NumPy along a short axis, to the same bits
+FEW_ACTIONS = 7
 
 
 class Layers(NamedTuple):
@@ -52,42 +59,36 @@ class Policy(ABC):
 
     A policy with finitely many actions has to give `dim`, `probabilities`, `log_prob` and `score_sum`. Everything else
     has a default, which a policy overrides where it can do better or acts otherwise.
+
+    Attributes:
+        name: how `rg.train(..., policy=name)` calls it; such a policy has `fit`.
+        reads: what it can read; empty where that is not known, and any observation is tried.
+        acts: among which actions it chooses; None where that is not known.
+        has_density: whether it has `log_prob` and `score_sum`, which ratios, scores and entropy are made of.
+        layered: whether parameters multiply one another, as weights of layers do; it then takes shorter steps.
+        noise_size: how many uniform numbers one action takes, u.
+        table_shape: (S, A) of a policy whose parameters are a table of preferences [S, A]; None for any other.
+        inner: the policy that this one wraps, such as the one whose mode `Greedy` takes.
+        statistics: by which it normalizes observations; None where it takes them as they are.
     """
 
-    name: ClassVar[str] = ""  # how `rg.train(..., policy=name)` calls it; such a policy has `fit`
+    name: ClassVar[str] = ""
+    reads: tuple[ObservationKind, ...] = ()
+    acts: ActionKind | None = None
+    has_density: bool = True
+    layered: bool = False
+    noise_size: int = 1
+    table_shape: tuple[int, int] | None = None
+    inner: "Policy | None" = None
+    statistics: "ObservationStatistics | None" = None
 
     @property
     @abstractmethod
     def dim(self) -> int:
         """Number of parameters d."""
 
-    @property
-    def reads(self) -> tuple[ObservationKind, ...]:
-        """What it can read; empty where that is not known, and any observation is tried."""
-        return ()
-
-    @property
-    def acts(self) -> ActionKind | None:
-        """Among which actions it chooses; None where that is not known."""
-        return None
-
-    @property
-    def has_density(self) -> bool:
-        """Whether it has `log_prob` and `score_sum`, which ratios, scores and entropy are made of."""
-        return True
-
-    @property
-    def inner(self) -> "Policy | None":
-        """The policy that this one wraps, such as the one whose mode `Greedy` takes."""
-        return None
-
-    @property
-    def statistics(self) -> "ObservationStatistics | None":
-        """The statistics by which it normalizes observations; None where it takes them as they are."""
-        return None
-
     def by(self, statistics: "ObservationStatistics") -> "Policy":
-        """Give the same policy by other statistics; only for one that normalizes observations."""
+        """Give the same policy with other statistics; only for one that normalizes observations."""
         del statistics
         raise InputError("policy", "be one that normalizes observations", self)
 
@@ -119,31 +120,21 @@ class Policy(ABC):
         """Give the parameters of `layers` [P, ...] for parameters [P, d] of the policy."""
         return thetas
 
-    def preference_table(self, thetas: FloatArray) -> FloatArray | None:
-        """Give preferences [P, S, A] whose softmax it is, where it is a table of them by state; otherwise None."""
-        del thetas
-        return None
-
     @classmethod
     def fit(cls, gives: ObservationKind, takes: ActionKind) -> "Policy":
-        """Make a policy of this name for what a source gives and takes; refuse where there is none."""
+        """Make a policy of this name for what a source gives and takes; refuse what it is not made for."""
         del gives, takes
         raise InputError("policy", "be given as a value, since this kind is made by no name", cls.__name__)
 
     def recipe(self) -> dict[str, Any] | None:
-        """Give what JSON can hold and `from_recipe` makes it from; None where it holds a function of the user's."""
+        """Give what `from_recipe` makes the policy from, as JSON can hold it; None where it holds a user's function."""
         return None
 
     @classmethod
     def from_recipe(cls, recipe: Mapping[str, Any]) -> Self:
-        """Make the policy that `recipe` told."""
+        """Make the policy of a recipe."""
         options: dict[str, Any] = dict(recipe)
         return cls(**options)
-
-    @property
-    def layered(self) -> bool:
-        """Whether parameters multiply one another, as weights of layers do; such a policy takes shorter steps."""
-        return False
 
     @abstractmethod
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
@@ -169,11 +160,6 @@ class Policy(ABC):
 
         It is a vector-Jacobian product: the scores of the visits [B, d] are never stored.
         """
-
-    @property
-    def noise_size(self) -> int:
-        """How many uniform numbers one action takes, u."""
-        return 1
 
     def act(
         self, thetas: FloatArray, rows: IntArray, observations: NDArray[Any], uniforms: FloatArray | None
@@ -205,6 +191,12 @@ class Policy(ABC):
         del generator
         return np.zeros(self.dim)
 
+    def first_theta(self, given: ArrayLike | None, seed: int) -> FloatArray:
+        """Give theta_0 [d] of a run: as it was given, or where the policy starts by the run's seed."""
+        if given is not None:
+            return check_theta(given, self.dim).copy()
+        return self.initial_theta(Stream(seed, Purpose.INITIAL).generator())
+
     def entropy_sum(self, theta: ArrayLike, observations: ArrayLike, coefficients: ArrayLike) -> FloatArray:
         """Give the sum over b of coefficients[b] * grad of the entropy of pi_theta(. | o_b), a vector [d].
 
@@ -213,7 +205,7 @@ class Policy(ABC):
         batch = np.asarray(observations)
         chances = self.probabilities(theta, batch)
         surprise = -log_of(np.maximum(chances, np.finfo(np.float64).tiny))
-        scale = checked_coefficients(coefficients, len(batch))[:, None] * chances * surprise
+        scale = check_coefficients(coefficients, len(batch))[:, None] * chances * surprise
         actions = np.arange(chances.shape[1], dtype=np.int64)
         repeated = np.repeat(batch, len(actions), axis=0)
         return self.score_sum(theta, repeated, np.tile(actions, len(batch)), scale.ravel())
@@ -222,15 +214,8 @@ class Policy(ABC):
 class WithoutDensity(Policy):
     """A policy whose action is a function of the observation: nothing to reweight and no score."""
 
-    @property
-    def has_density(self) -> bool:
-        """Never."""
-        return False
-
-    @property
-    def noise_size(self) -> int:
-        """No random number."""
-        return 0
+    has_density = False
+    noise_size = 0
 
     def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> Never:
         """Refuse: there is no density."""
@@ -262,67 +247,6 @@ def choose_actions(chances: FloatArray, uniforms: FloatArray | None) -> IntArray
     return np.asarray(np.sum(passed, axis=-1), dtype=np.int64)
 
 
-def checked_thetas(theta: ArrayLike, dim: int) -> tuple[FloatArray, bool]:
-    """Return thetas [P, d], and whether the caller gave one flat vector; refuse a wrong shape or NaN."""
-    thetas = np.asarray(theta, dtype=np.float64)
-    if thetas.ndim not in (1, 2) or thetas.shape[-1] != dim:
-        raise InputError("theta", f"have shape ({dim},) or (P, {dim})", f"shape {thetas.shape}")
-    if not np.all(np.isfinite(thetas)):
-        raise InputError("theta", "be finite", float(thetas[~np.isfinite(thetas)][0]))
-    return np.atleast_2d(thetas), thetas.ndim == 1
-
-
-def checked_theta(theta: ArrayLike, dim: int) -> FloatArray:
-    """Return one flat vector of parameters [d]."""
-    thetas, flat = checked_thetas(theta, dim)
-    if not flat:
-        raise InputError("theta", f"be one vector of shape ({dim},)", f"shape {thetas.shape}")
-    return thetas[0]
-
-
-def checked_batch(observations: ArrayLike, ndim: int) -> tuple[NDArray[Any], bool]:
-    """Return observations with the batch axis in front, and whether the caller gave a single one.
-
-    Args:
-        observations: one observation, or B of them.
-        ndim: number of axes of one observation: 0 for a state, 1 for a vector.
-    """
-    batch = np.asarray(observations)
-    if batch.ndim not in (ndim, ndim + 1):
-        raise InputError("observations", f"have {ndim} axes each, or one more for a batch", f"shape {batch.shape}")
-    return (batch[None], True) if batch.ndim == ndim else (batch, False)
-
-
-def checked_states(observations: ArrayLike, n_states: int) -> tuple[NDArray[np.intp], bool]:
-    """Return states [B], and whether the caller gave a single one; refuse what is not a state."""
-    batch, single = checked_batch(observations, 0)
-    if batch.dtype.kind not in "iu":
-        raise InputError("observations", "be integer states", batch.dtype)
-    if batch.size and (int(batch.min()) < 0 or int(batch.max()) >= n_states):
-        bad = batch[(batch < 0) | (batch >= n_states)]
-        raise InputError("observations", f"be states in 0..{n_states - 1}", int(bad[0]))
-    return batch.astype(np.intp, copy=False), single
-
-
-def checked_actions(actions: ArrayLike, size: int, n_actions: int) -> NDArray[np.intp]:
-    """Return action indices [B]; refuse another number of them, or what is not an action."""
-    chosen = np.atleast_1d(np.asarray(actions))
-    if chosen.shape != (size,) or chosen.dtype.kind not in "iu":
-        raise InputError("actions", f"be integers of shape ({size},)", f"{chosen.dtype} of shape {chosen.shape}")
-    if chosen.size and (int(chosen.min()) < 0 or int(chosen.max()) >= n_actions):
-        bad = chosen[(chosen < 0) | (chosen >= n_actions)]
-        raise InputError("actions", f"be in 0..{n_actions - 1}", int(bad[0]))
-    return chosen.astype(np.intp, copy=False)
-
-
-def checked_coefficients(coefficients: ArrayLike, size: int) -> FloatArray:
-    """Return the coefficients [B] of a sum of scores."""
-    weights = np.atleast_1d(np.asarray(coefficients, dtype=np.float64))
-    if weights.shape != (size,):
-        raise InputError("coefficients", f"have shape ({size},)", f"shape {weights.shape}")
-    return weights
-
-
 def drop_axes(values: FloatArray, flat: bool, single: bool) -> FloatArray:
     """Drop the axis P of a flat theta and the axis B of a single observation."""
     without_batch = values[:, 0] if single else values
@@ -330,6 +254,19 @@ def drop_axes(values: FloatArray, flat: bool, single: bool) -> FloatArray:
 
 
 POLICIES = PartList("policy", Policy, "riskgrad.policy")
+
+
+def find_policy_name(policy: Policy, gives: ObservationKind | None, takes: ActionKind | None) -> str | None:
+    """Give the name by which a policy could have been asked for; None where it has none."""
+    recipe = policy.recipe()
+    if recipe is None or gives is None or takes is None:
+        return None
+    for name, kind in POLICIES.named().items():
+        with contextlib.suppress(InputError):
+            made = kind.fit(gives, takes)
+            if type(made) is type(policy) and made.recipe() == recipe:
+                return name
+    return None
 
 
 def describe_policy(policy: Policy) -> dict[str, Any]:
@@ -348,3 +285,53 @@ def rebuild_policy(facts: Mapping[str, Any]) -> Policy | None:
     kind = POLICIES.exports().get(facts.get("kind", ""))
     recipe = facts.get("recipe")
     return None if kind is None or recipe is None else kind.from_recipe(recipe)
+
+
+def softmax(preferences: FloatArray) -> FloatArray:
+    """Give exp h / sum exp h along the last axis."""
+    weights = exp_of(preferences - _largest_preference(preferences))
+    return weights / sum_over_actions(weights)
+
+
+def log_softmax(preferences: FloatArray) -> FloatArray:
+    """Give h - log sum exp h along the last axis, right to the last digits even where the probability underflows."""
+    shifted = preferences - _largest_preference(preferences)
+    return shifted - log_of(sum_over_actions(exp_of(shifted)))
+
+
+def action_log_softmax(preferences: FloatArray, actions: NDArray[np.intp]) -> FloatArray:
+    """Give the log-probability [P, B] of the action taken, from preferences [P, B, A] and actions [B]."""
+    return log_softmax(preferences)[:, np.arange(len(actions)), actions]
+
+
+def sum_by_visit(
+    where: NDArray[np.intp], actions: NDArray[np.intp], coefficients: FloatArray, shape: tuple[int, int]
+) -> FloatArray:
+    """Add up the coefficients [B] of the visits to each (distinct observation, action), in their order: [U, A]."""
+    flat = np.bincount(where * shape[1] + actions, weights=coefficients, minlength=shape[0] * shape[1])
+    return flat.astype(np.float64, copy=False).reshape(shape)
+
+
+def preference_weights(sums: FloatArray, probabilities: FloatArray) -> FloatArray:
+    """Give w [U, A] with sum_{u, a} c[u, a] grad log pi(a | u) = sum_{u, a} w[u, a] grad h(u, a).
+
+    That is w[u, a] = c[u, a] - pi(a | u) sum_b c[u, b], for coefficients c [U, A] and probabilities [U, A].
+    """
+    return sums - probabilities * np.sum(sums, axis=1, keepdims=True)
+
+
+def sum_over_actions(values: FloatArray) -> FloatArray:
+    """Add up values [..., A] along the last axis, which stays with length 1."""
+    if values.shape[-1] > FEW_ACTIONS:
+        return np.sum(values, axis=-1, keepdims=True)
+    return reduce(np.add, _by_action(values))[..., None]
+
+
+def _largest_preference(values: FloatArray) -> FloatArray:
+    if values.shape[-1] > FEW_ACTIONS:
+        return np.max(values, axis=-1, keepdims=True)
+    return reduce(np.maximum, _by_action(values))[..., None]
+
+
+def _by_action(values: FloatArray) -> list[FloatArray]:
+    return [values[..., action] for action in range(values.shape[-1])]

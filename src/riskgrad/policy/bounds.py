@@ -1,9 +1,9 @@
 """How unbounded numbers become the coordinates of an action that an environment accepts.
 
-executed = low + (high - low) * (f(a) + 1) / 2       f clips to [-1, 1], or squashes by tanh
-executed = clip(a, low, high)                        in coordinates with less than two finite bounds
+    executed = low + (high - low) * (f(a) + 1) / 2       f clips to [-1, 1], or squashes by tanh
+    executed = clip(a, low, high)                        in coordinates with less than two finite bounds
 
-A bound as large as the largest number of single precision is none: environments write it where they mean that.
+A bound as large as the largest number of single precision counts as none, since environments write it for none.
 """
 
 from collections.abc import Mapping
@@ -63,7 +63,7 @@ class Bounds:
         return Numbers(tuple(self.low.tolist()), tuple(self.high.tolist()))
 
     def recipe(self) -> dict[str, Any]:
-        """Give what a policy's recipe says of its bounds; JSON has no infinity, so that no bound is None."""
+        """Give what a policy's recipe says of its bounds; JSON has no infinity: a missing bound is None."""
         low, high = ([float(value) if np.isfinite(value) else None for value in side] for side in (self.low, self.high))
         return {"low": low, "high": high, "squashed": self.squashed}
 

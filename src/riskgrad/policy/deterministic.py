@@ -12,12 +12,13 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskgrad.checks import check_thetas
 from riskgrad.errors import InputError
-from riskgrad.policy.base import Layers, WithoutDensity, checked_thetas, drop_axes
+from riskgrad.policy.base import Layers, WithoutDensity, drop_axes
 from riskgrad.policy.bounds import Bounds, with_infinities
 from riskgrad.policy.greedy import point_mass
 from riskgrad.policy.network import Activation, Network, checked_hidden
-from riskgrad.types import ActionKind, Choice, Choices, FloatArray, IntArray, Numbers, ObservationKind, States, Vectors
+from riskgrad.types import ActionKind, Choice, Choices, FloatArray, IntArray, ObservationKind, States, Vectors
 
 
 @final
@@ -55,21 +56,14 @@ class Deterministic(WithoutDensity):
             raise InputError("n_actions", "be an integer of at least 1", n_actions)
         self.n_actions = outputs if self._bounds is None else None
         self.network = Network(inputs, checked_hidden(hidden), outputs, activation)
+        self.reads = Vectors(inputs), States(inputs)
+        self.acts = Choice(outputs) if self._bounds is None else self._bounds.numbers
+        self.layered = bool(self.network.hidden)
 
     @property
     def dim(self) -> int:
         """Number of parameters d."""
         return self.network.dim
-
-    @property
-    def reads(self) -> tuple[ObservationKind, ...]:
-        """Vectors of its inputs, or as many states."""
-        return Vectors(self.network.inputs), States(self.network.inputs)
-
-    @property
-    def acts(self) -> Choice | Numbers:
-        """One of A, or numbers within its bounds."""
-        return Choice(self.network.outputs) if self._bounds is None else self._bounds.numbers
 
     @property
     def action_bounds(self) -> Bounds | None:
@@ -82,11 +76,6 @@ class Deterministic(WithoutDensity):
         if self._bounds is not None:
             return None
         return Layers(self.network.widths, bias=True, relu=self.network.relu, greedy=True)
-
-    @property
-    def layered(self) -> bool:
-        """Whether the network has hidden layers."""
-        return bool(self.network.hidden)
 
     def act(
         self, thetas: FloatArray, rows: IntArray, observations: NDArray[Any], uniforms: FloatArray | None
@@ -108,7 +97,7 @@ class Deterministic(WithoutDensity):
         """Give 1 for the action taken and 0 for others [B, A]; refuse for continuous actions."""
         if self._bounds is not None:
             raise InputError("policy", "have finitely many actions for probabilities", self)
-        thetas, flat = checked_thetas(theta, self.dim)
+        thetas, flat = check_thetas(theta, self.dim)
         inputs, single = self.network.checked_inputs(observations)
         return drop_axes(point_mass(self.network.apply_all(thetas, inputs)), flat, single)
 
@@ -130,7 +119,7 @@ class Deterministic(WithoutDensity):
 
     @classmethod
     def from_recipe(cls, recipe: Mapping[str, Any]) -> "Deterministic":
-        """Make the policy that `recipe` told."""
+        """Make the policy of a recipe."""
         return cls(**with_infinities(recipe))
 
     def __repr__(self) -> str:

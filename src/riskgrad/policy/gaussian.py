@@ -1,6 +1,6 @@
 """Normal actions whose mean is a network of the observation and whose spread is a parameter of its own.
 
-    a = mean_theta(o) + exp(log_std) * z,   z standard normal        a [n] is what densities speak of
+    a = mean_theta(o) + exp(log_std) * z,   z standard normal        a [n] is what densities are of
     executed = low + (high - low) * (f(a) + 1) / 2                   f clips to [-1, 1], or squashes by tanh
     executed = a                                                     in coordinates without finite bounds
 
@@ -12,7 +12,8 @@ differences from log(initial_std): zeros are a policy with mean 0, the middle of
 What is decided here, and why:
 
 - Recorded actions are a, before clipping or squashing. What is done to a afterwards does not depend on theta, so that
-  importance ratios and scores of a are those of what was executed, and no logarithm of a Jacobian near the bounds.
+  importance ratios and scores of a are those of what was executed, without the logarithm of a Jacobian, which is
+  inaccurate near the bounds.
 - Bounded coordinates are in units of half the range, so that one initial spread fits every environment.
 - z is the inverse normal CDF at a uniform number of the episode's stream.
 """
@@ -23,13 +24,14 @@ from typing import Any, Final, Never, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskgrad.checks import check_coefficients, check_theta, check_thetas
 from riskgrad.errors import InputError
 from riskgrad.kernels import network_passes
 from riskgrad.kernels.formulas import exp_of, log_of
-from riskgrad.policy.base import Policy, checked_coefficients, checked_theta, checked_thetas, drop_axes
+from riskgrad.policy.base import Policy, drop_axes
 from riskgrad.policy.bounds import Bounds, with_infinities
 from riskgrad.policy.network import Activation, Network, checked_hidden
-from riskgrad.types import FloatArray, IntArray, Numbers, ObservationKind, States, Vectors
+from riskgrad.types import FloatArray, IntArray, States, Vectors
 
 HALF_LOG_TWO_PI: Final = 0.5 * np.log(2.0 * np.pi)
 SMALLEST: Final = 2.0**-54  # half of the step between uniform numbers; normal numbers stay within +-8.3
@@ -65,6 +67,8 @@ class Gaussian(Policy):
             raise InputError("initial_std", "be finite and positive", initial_std)
         self.initial_std = float(initial_std)
         self.network = Network(inputs, checked_hidden(hidden), self._bounds.size, activation)
+        self.reads, self.acts = (Vectors(inputs), States(inputs)), self._bounds.numbers
+        self.layered, self.noise_size = bool(self.network.hidden), self._bounds.size
 
     @property
     def dim(self) -> int:
@@ -72,29 +76,9 @@ class Gaussian(Policy):
         return self.network.dim + self._bounds.size
 
     @property
-    def reads(self) -> tuple[ObservationKind, ...]:
-        """Vectors of its inputs, or as many states."""
-        return Vectors(self.network.inputs), States(self.network.inputs)
-
-    @property
-    def acts(self) -> Numbers:
-        """Numbers within its bounds."""
-        return self._bounds.numbers
-
-    @property
     def action_bounds(self) -> Bounds:
         """The bounds within which actions are executed."""
         return self._bounds
-
-    @property
-    def layered(self) -> bool:
-        """Whether the network has hidden layers."""
-        return bool(self.network.hidden)
-
-    @property
-    def noise_size(self) -> int:
-        """One uniform number for each coordinate."""
-        return self._bounds.size
 
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> Never:
         """Refuse: there is a continuum of actions."""
@@ -103,19 +87,19 @@ class Gaussian(Policy):
 
     def mean(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
         """Give the mean of the action [B, n], with the axes of `Policy.probabilities`."""
-        thetas, flat = checked_thetas(theta, self.dim)
+        thetas, flat = check_thetas(theta, self.dim)
         inputs, single = self.network.checked_inputs(observations)
         return drop_axes(self.network.apply_all(thetas, inputs), flat, single)
 
     def std(self, theta: ArrayLike) -> FloatArray:
         """Give the spread of the action [n], or [P, n]."""
-        thetas, flat = checked_thetas(theta, self.dim)
+        thetas, flat = check_thetas(theta, self.dim)
         found = self._std(thetas)
         return found[0] if flat else found
 
     def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
         """Give log pi_theta(a_b | o_b) [B], the density of a; see `Policy.log_prob`."""
-        thetas, flat = checked_thetas(theta, self.dim)
+        thetas, flat = check_thetas(theta, self.dim)
         inputs, single = self.network.checked_inputs(observations)
         given = self._checked_actions(actions, len(inputs))
         std = self._std(thetas)[:, None, :]
@@ -127,10 +111,10 @@ class Gaussian(Policy):
         self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
     ) -> FloatArray:
         """Give sum_b c_b grad log pi_theta(a_b | o_b) [d]."""
-        vector = checked_theta(theta, self.dim)
+        vector = check_theta(theta, self.dim)
         inputs, _ = self.network.checked_inputs(observations)
         given = self._checked_actions(actions, len(inputs))
-        scale = checked_coefficients(coefficients, len(inputs))[:, None]
+        scale = check_coefficients(coefficients, len(inputs))[:, None]
         std = self._std(vector[None])[0]
         z = (given - self.network.apply_all(vector[None], inputs)[0]) / std
         total = self.network.pullback(vector, inputs, scale * z / std)
@@ -139,10 +123,10 @@ class Gaussian(Policy):
 
     def entropy_sum(self, theta: ArrayLike, observations: ArrayLike, coefficients: ArrayLike) -> FloatArray:
         """Give sum_b c_b grad H [d]: the entropy of a is the sum of log_std and a constant."""
-        checked_theta(theta, self.dim)
+        check_theta(theta, self.dim)
         inputs, _ = self.network.checked_inputs(observations)
         total = np.zeros(self.dim)
-        total[self.network.dim :] = np.sum(checked_coefficients(coefficients, len(inputs)))
+        total[self.network.dim :] = np.sum(check_coefficients(coefficients, len(inputs)))
         return total
 
     def act(
@@ -174,7 +158,7 @@ class Gaussian(Policy):
 
     @classmethod
     def from_recipe(cls, recipe: Mapping[str, Any]) -> "Gaussian":
-        """Make the policy that `recipe` told."""
+        """Make the policy of a recipe."""
         return cls(**with_infinities(recipe))
 
     def _std(self, thetas: FloatArray) -> FloatArray:

@@ -19,18 +19,17 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskgrad.errors import InputError
-from riskgrad.policy.base import (
-    Policy,
-    checked_actions,
-    checked_batch,
-    checked_coefficients,
-    checked_states,
-    checked_theta,
-    checked_thetas,
-    drop_axes,
+from riskgrad.checks import (
+    check_actions,
+    check_batch,
+    check_coefficients,
+    check_count,
+    check_states,
+    check_theta,
+    check_thetas,
 )
-from riskgrad.policy.softmax import action_log_softmax, preference_weights, softmax, sum_by_visit
+from riskgrad.errors import InputError
+from riskgrad.policy.base import Policy, action_log_softmax, drop_axes, preference_weights, softmax, sum_by_visit
 from riskgrad.types import ActionKind, Choice, FloatArray, Numbers, ObservationKind, States
 
 Features = Callable[[Any], ArrayLike]
@@ -52,23 +51,15 @@ class TabularGibbs(Policy):
     name = "table"
 
     def __init__(self, n_states: int, n_actions: int) -> None:
-        self.n_states = _checked_count("n_states", n_states)
-        self.n_actions = _checked_count("n_actions", n_actions)
+        self.n_states = check_count("n_states", n_states)
+        self.n_actions = check_count("n_actions", n_actions)
+        self.reads, self.acts = (States(self.n_states),), Choice(self.n_actions)
+        self.table_shape = self.n_states, self.n_actions
 
     @property
     def dim(self) -> int:
         """Number of parameters S * A."""
         return self.n_states * self.n_actions
-
-    @property
-    def reads(self) -> tuple[States]:
-        """Its states."""
-        return (States(self.n_states),)
-
-    @property
-    def acts(self) -> Choice:
-        """One of A."""
-        return Choice(self.n_actions)
 
     @property
     def score_bounds(self) -> tuple[float, float]:
@@ -82,31 +73,27 @@ class TabularGibbs(Policy):
 
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
         """Give pi_theta(a | s) [B, A]; see `Policy.probabilities`."""
-        thetas, flat = checked_thetas(theta, self.dim)
-        states, single = checked_states(observations, self.n_states)
+        thetas, flat = check_thetas(theta, self.dim)
+        states, single = check_states(observations, self.n_states)
         return drop_axes(softmax(self._preferences(thetas, states)), flat, single)
 
     def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
         """Give log pi_theta(a_b | s_b) [B]; see `Policy.log_prob`."""
-        thetas, flat = checked_thetas(theta, self.dim)
-        states, single = checked_states(observations, self.n_states)
-        chosen = checked_actions(actions, len(states), self.n_actions)
+        thetas, flat = check_thetas(theta, self.dim)
+        states, single = check_states(observations, self.n_states)
+        chosen = check_actions(actions, len(states), self.n_actions)
         return drop_axes(action_log_softmax(self._preferences(thetas, states), chosen), flat, single)
 
     def score_sum(
         self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
     ) -> FloatArray:
         """Give sum_b c_b grad log pi_theta(a_b | s_b) [d]."""
-        vector = checked_theta(theta, self.dim)
-        states, _ = checked_states(observations, self.n_states)
-        chosen = checked_actions(actions, len(states), self.n_actions)
-        scale = checked_coefficients(coefficients, len(states))
+        vector = check_theta(theta, self.dim)
+        states, _ = check_states(observations, self.n_states)
+        chosen = check_actions(actions, len(states), self.n_actions)
+        scale = check_coefficients(coefficients, len(states))
         sums = sum_by_visit(states, chosen, scale, (self.n_states, self.n_actions))
         return preference_weights(sums, softmax(vector.reshape(sums.shape))).ravel()
-
-    def preference_table(self, thetas: FloatArray) -> FloatArray:
-        """Give the preferences [P, S, A], which are the parameters."""
-        return thetas.reshape(len(thetas), self.n_states, self.n_actions)
 
     @classmethod
     def fit(cls, gives: ObservationKind, takes: ActionKind) -> "TabularGibbs":
@@ -123,7 +110,7 @@ class TabularGibbs(Policy):
         return {"n_states": self.n_states, "n_actions": self.n_actions}
 
     def _preferences(self, thetas: FloatArray, states: NDArray[np.intp]) -> FloatArray:
-        return self.preference_table(thetas)[:, states]
+        return thetas.reshape(len(thetas), self.n_states, self.n_actions)[:, states]
 
     def __repr__(self) -> str:
         return f"TabularGibbs({self.n_states}, {self.n_actions})"
@@ -152,21 +139,13 @@ class LinearGibbs(Policy):
         if not np.all(np.isfinite(self._table)):
             raise InputError("features", "be finite", float(self._table[~np.isfinite(self._table)][0]))
         self.n_actions, self._dim = (int(size) for size in self._table.shape[-2:])
+        self.reads = () if callable(features) else (States(len(self._table)),)
+        self.acts = Choice(self.n_actions)
 
     @property
     def dim(self) -> int:
         """Number of parameters k."""
         return self._dim
-
-    @property
-    def reads(self) -> tuple[ObservationKind, ...]:
-        """The states of a table of features; not known for features given as a function."""
-        return (States(len(self._table)),) if self._function is None else ()
-
-    @property
-    def acts(self) -> Choice:
-        """One of A."""
-        return Choice(self.n_actions)
 
     @property
     def score_bounds(self) -> tuple[float, float] | None:
@@ -188,25 +167,25 @@ class LinearGibbs(Policy):
 
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
         """Give pi_theta(a | o) [B, A]; see `Policy.probabilities`."""
-        thetas, flat = checked_thetas(theta, self.dim)
+        thetas, flat = check_thetas(theta, self.dim)
         batch, single = self._checked(observations)
         return drop_axes(softmax(self._preferences(thetas, batch)), flat, single)
 
     def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
         """Give log pi_theta(a_b | o_b) [B]; see `Policy.log_prob`."""
-        thetas, flat = checked_thetas(theta, self.dim)
+        thetas, flat = check_thetas(theta, self.dim)
         batch, single = self._checked(observations)
-        chosen = checked_actions(actions, len(batch), self.n_actions)
+        chosen = check_actions(actions, len(batch), self.n_actions)
         return drop_axes(action_log_softmax(self._preferences(thetas, batch), chosen), flat, single)
 
     def score_sum(
         self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
     ) -> FloatArray:
         """Give sum_b c_b grad log pi_theta(a_b | o_b) [d]."""
-        vector = checked_theta(theta, self.dim)
+        vector = check_theta(theta, self.dim)
         batch, _ = self._checked(observations)
-        chosen = checked_actions(actions, len(batch), self.n_actions)
-        scale = checked_coefficients(coefficients, len(batch))
+        chosen = check_actions(actions, len(batch), self.n_actions)
+        scale = check_coefficients(coefficients, len(batch))
         distinct, where = _distinct_observations(batch)
         sums = sum_by_visit(where, chosen, scale, (len(distinct), self.n_actions))
         total = np.zeros(self.dim)
@@ -218,8 +197,8 @@ class LinearGibbs(Policy):
 
     def _checked(self, observations: ArrayLike) -> tuple[NDArray[Any], bool]:
         if self._function is None:
-            return checked_states(observations, len(self._table))
-        return checked_batch(observations, self._ndim)
+            return check_states(observations, len(self._table))
+        return check_batch(observations, self._ndim)
 
     def _features(self, batch: NDArray[Any]) -> FloatArray:
         if self._function is None:
@@ -269,13 +248,14 @@ class Gibbs(Policy):
         bounds: tuple[float, float] | None = None,
         example: Any = 0,
     ) -> None:
-        self._dim = _checked_count("dim", dim)
+        self._dim = check_count("dim", dim)
         self._preference, self._gradient = preference, gradient
         self._ndim = np.ndim(example)
         first = _call_once("preference", lambda one: preference(np.zeros(self._dim), one), example)
         if first.ndim != 1 or first.size == 0:
             raise InputError("preference", "return one number per action, [A]", f"shape {first.shape}")
         self.n_actions = len(first)
+        self.acts = Choice(self.n_actions)
         if bounds is not None and (len(bounds) != 2 or not all(0.0 <= bound < np.inf for bound in bounds)):
             raise InputError("bounds", "be two finite numbers (M_d, M_h), not negative", bounds)
         self._bounds = bounds
@@ -286,36 +266,31 @@ class Gibbs(Policy):
         return self._dim
 
     @property
-    def acts(self) -> Choice:
-        """One of A."""
-        return Choice(self.n_actions)
-
-    @property
     def score_bounds(self) -> tuple[float, float] | None:
         """(M_d, M_h) as they were given."""
         return self._bounds
 
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
         """Give pi_theta(a | o) [B, A]; see `Policy.probabilities`."""
-        thetas, flat = checked_thetas(theta, self.dim)
-        batch, single = checked_batch(observations, self._ndim)
+        thetas, flat = check_thetas(theta, self.dim)
+        batch, single = check_batch(observations, self._ndim)
         return drop_axes(softmax(self._preferences(thetas, batch)), flat, single)
 
     def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
         """Give log pi_theta(a_b | o_b) [B]; see `Policy.log_prob`."""
-        thetas, flat = checked_thetas(theta, self.dim)
-        batch, single = checked_batch(observations, self._ndim)
-        chosen = checked_actions(actions, len(batch), self.n_actions)
+        thetas, flat = check_thetas(theta, self.dim)
+        batch, single = check_batch(observations, self._ndim)
+        chosen = check_actions(actions, len(batch), self.n_actions)
         return drop_axes(action_log_softmax(self._preferences(thetas, batch), chosen), flat, single)
 
     def score_sum(
         self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
     ) -> FloatArray:
         """Give sum_b c_b grad log pi_theta(a_b | o_b) [d]."""
-        vector = checked_theta(theta, self.dim)
-        batch, _ = checked_batch(observations, self._ndim)
-        chosen = checked_actions(actions, len(batch), self.n_actions)
-        scale = checked_coefficients(coefficients, len(batch))
+        vector = check_theta(theta, self.dim)
+        batch, _ = check_batch(observations, self._ndim)
+        chosen = check_actions(actions, len(batch), self.n_actions)
+        scale = check_coefficients(coefficients, len(batch))
         distinct, where = _distinct_observations(batch)
         sums = sum_by_visit(where, chosen, scale, (len(distinct), self.n_actions))
         weights = preference_weights(sums, softmax(self._preferences(vector[None], distinct)[0]))
@@ -372,9 +347,3 @@ def _call_once(name: str, function: Features, example: Any) -> FloatArray:
         raise InputError(
             name, f"accept the observation {example!r}", f"{type(error).__name__}: {error}", advice
         ) from error
-
-
-def _checked_count(name: str, value: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise InputError(name, "be an integer of at least 1", value)
-    return int(value)

@@ -12,47 +12,29 @@ from numpy.typing import ArrayLike, NDArray
 from riskgrad.policy.base import Layers, Policy, WithoutDensity
 from riskgrad.policy.bounds import Bounds
 from riskgrad.policy.normalize import ObservationStatistics
-from riskgrad.types import ActionKind, FloatArray, IntArray, ObservationKind
+from riskgrad.types import FloatArray, IntArray
 
 
 @final
 class Greedy(WithoutDensity):
-    """Take the likeliest action of another policy; the first of them where several are.
+    """Take the likeliest action of another policy; the first where several are equally likely.
 
     Args:
         policy: whose mode it is.
     """
 
     def __init__(self, policy: Policy) -> None:
-        self._inner = policy
+        self._inner = self.inner = policy
+        self.reads, self.acts = policy.reads, policy.acts
+        self.layered, self.statistics = policy.layered, policy.statistics
 
     @property
     def dim(self) -> int:
         """Number of parameters d, those of the policy."""
         return self._inner.dim
 
-    @property
-    def inner(self) -> Policy:
-        """The policy whose mode it is."""
-        return self._inner
-
-    @property
-    def reads(self) -> tuple[ObservationKind, ...]:
-        """What the policy reads."""
-        return self._inner.reads
-
-    @property
-    def acts(self) -> ActionKind | None:
-        """As the policy acts."""
-        return self._inner.acts
-
-    @property
-    def statistics(self) -> ObservationStatistics | None:
-        """The statistics of the policy, where it has some."""
-        return self._inner.statistics
-
     def by(self, statistics: ObservationStatistics) -> "Greedy":
-        """Give the mode of the policy by other statistics."""
+        """Give the mode of the policy with other statistics."""
         return Greedy(self._inner.by(statistics))
 
     @property
@@ -69,11 +51,6 @@ class Greedy(WithoutDensity):
     def layer_thetas(self, thetas: FloatArray) -> FloatArray:
         """Give the parameters of the policy's layers."""
         return self._inner.layer_thetas(thetas)
-
-    @property
-    def layered(self) -> bool:
-        """Whether the policy is; see `Policy.layered`."""
-        return self._inner.layered
 
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
         """Give 1 for the likeliest action and 0 for others [B, A]."""

@@ -14,18 +14,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskgrad.checks import check_actions, check_batch, check_coefficients, check_count, check_theta, check_thetas
 from riskgrad.errors import InputError
-from riskgrad.policy.base import (
-    Layers,
-    Policy,
-    checked_actions,
-    checked_batch,
-    checked_coefficients,
-    checked_theta,
-    checked_thetas,
-    choose_actions,
-    drop_axes,
-)
+from riskgrad.policy.base import Layers, Policy, choose_actions, drop_axes
 from riskgrad.policy.mlp import fit_network
 from riskgrad.types import ActionKind, Choice, FloatArray, IntArray, ObservationKind, Vectors
 
@@ -43,28 +34,17 @@ class LinearSoftmax(Policy):
     name = "linear"
 
     def __init__(self, n_features: int, n_actions: int, feature_bound: float | None = None) -> None:
-        for name, value in (("n_features", n_features), ("n_actions", n_actions)):
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-                raise InputError(name, "be an integer of at least 1", value)
         if feature_bound is not None and not 0.0 < feature_bound < np.inf:
             raise InputError("feature_bound", "be positive and finite, or None", feature_bound)
-        self.n_features, self.n_actions = int(n_features), int(n_actions)
+        self.n_features = check_count("n_features", n_features)
+        self.n_actions = check_count("n_actions", n_actions)
+        self.reads, self.acts = (Vectors(self.n_features),), Choice(self.n_actions)
         self._feature_bound = feature_bound
 
     @property
     def dim(self) -> int:
         """Number of parameters k * A."""
         return self.n_features * self.n_actions
-
-    @property
-    def reads(self) -> tuple[Vectors]:
-        """Vectors of its features."""
-        return (Vectors(self.n_features),)
-
-    @property
-    def acts(self) -> Choice:
-        """One of A."""
-        return Choice(self.n_actions)
 
     @property
     def layers(self) -> Layers:
@@ -88,7 +68,7 @@ class LinearSoftmax(Policy):
         """Give pi_theta(a | o) [B, A]; see `Policy.probabilities`."""
         from riskgrad.kernels import linear_softmax  # noqa: PLC0415 - numba only when a policy is asked
 
-        thetas, flat = checked_thetas(theta, self.dim)
+        thetas, flat = check_thetas(theta, self.dim)
         batch, single = self._checked(observations)
         return drop_axes(linear_softmax.all_probabilities(thetas, batch, self.n_actions), flat, single)
 
@@ -96,9 +76,9 @@ class LinearSoftmax(Policy):
         """Give log pi_theta(a_b | o_b) [B]; see `Policy.log_prob`."""
         from riskgrad.kernels import linear_softmax  # noqa: PLC0415
 
-        thetas, flat = checked_thetas(theta, self.dim)
+        thetas, flat = check_thetas(theta, self.dim)
         batch, single = self._checked(observations)
-        taken = checked_actions(actions, len(batch), self.n_actions)
+        taken = check_actions(actions, len(batch), self.n_actions)
         return drop_axes(linear_softmax.all_log_probabilities(thetas, batch, taken, self.n_actions), flat, single)
 
     def score_sum(
@@ -107,22 +87,20 @@ class LinearSoftmax(Policy):
         """Give sum_b c_b grad log pi_theta(a_b | o_b) [d]."""
         from riskgrad.kernels import linear_softmax  # noqa: PLC0415
 
-        vector = checked_theta(theta, self.dim)
+        vector = check_theta(theta, self.dim)
         batch, _ = self._checked(observations)
-        taken = checked_actions(actions, len(batch), self.n_actions)
+        taken = check_actions(actions, len(batch), self.n_actions)
         return linear_softmax.score_total(
-            vector, batch, taken, checked_coefficients(coefficients, len(batch)), self.n_actions
+            vector, batch, taken, check_coefficients(coefficients, len(batch)), self.n_actions
         )
 
     def entropy_sum(self, theta: ArrayLike, observations: ArrayLike, coefficients: ArrayLike) -> FloatArray:
         """Give sum_b c_b grad H(pi_theta(. | o_b)) [d]."""
         from riskgrad.kernels import linear_softmax  # noqa: PLC0415
 
-        vector = checked_theta(theta, self.dim)
+        vector = check_theta(theta, self.dim)
         batch, _ = self._checked(observations)
-        return linear_softmax.entropy_total(
-            vector, batch, checked_coefficients(coefficients, len(batch)), self.n_actions
-        )
+        return linear_softmax.entropy_total(vector, batch, check_coefficients(coefficients, len(batch)), self.n_actions)
 
     def act(
         self, thetas: FloatArray, rows: IntArray, observations: NDArray[Any], uniforms: FloatArray | None
@@ -150,7 +128,7 @@ class LinearSoftmax(Policy):
         return {"n_features": self.n_features, "n_actions": self.n_actions, "feature_bound": self._feature_bound}
 
     def _checked(self, observations: ArrayLike) -> tuple[FloatArray, bool]:
-        batch, single = checked_batch(observations, 1)
+        batch, single = check_batch(observations, 1)
         if batch.shape[1] != self.n_features or batch.dtype.kind not in "fiub":
             got = f"{batch.dtype} of shape {batch.shape}"
             raise InputError("observations", f"be vectors of {self.n_features} numbers", got)

@@ -21,13 +21,13 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskgrad.checks import check_coefficients, check_theta, check_thetas
 from riskgrad.errors import InputError
 from riskgrad.kernels import network_passes
 from riskgrad.kernels.formulas import exp_of
-from riskgrad.policy.base import Layers, Policy, checked_coefficients, checked_theta, checked_thetas, drop_axes
+from riskgrad.policy.base import Layers, Policy, drop_axes, log_softmax, softmax, sum_over_actions
 from riskgrad.policy.gaussian import Gaussian
 from riskgrad.policy.network import Activation, Network, checked_hidden
-from riskgrad.policy.softmax import log_softmax, softmax
 from riskgrad.types import ActionKind, Choice, Choices, FloatArray, IntArray, Numbers, ObservationKind, States, Vectors
 
 HIDDEN: Final = (32, 32)
@@ -64,21 +64,14 @@ class MLP(Policy):
             slice(begin, begin + part) for begin, part in zip(self._begins.tolist(), self._parts, strict=False)
         ]
         self._none = np.empty((0, 0))
+        self.reads = Vectors(inputs), States(inputs)
+        self.acts = Choice(self.n_actions) if isinstance(self.n_actions, int) else Choices(self.n_actions)
+        self.layered, self.noise_size = bool(self.network.hidden), len(self._parts)
 
     @property
     def dim(self) -> int:
         """Number of parameters d."""
         return self.network.dim
-
-    @property
-    def reads(self) -> tuple[ObservationKind, ...]:
-        """Vectors of its inputs, or as many states."""
-        return Vectors(self.network.inputs), States(self.network.inputs)
-
-    @property
-    def acts(self) -> Choice | Choices:
-        """One of A, or one of each component."""
-        return Choice(self.n_actions) if isinstance(self.n_actions, int) else Choices(self.n_actions)
 
     @property
     def layers(self) -> Layers | None:
@@ -87,25 +80,15 @@ class MLP(Policy):
             return None
         return Layers(self.network.widths, bias=True, relu=self.network.relu, greedy=False)
 
-    @property
-    def layered(self) -> bool:
-        """Whether the network has hidden layers."""
-        return bool(self.network.hidden)
-
-    @property
-    def noise_size(self) -> int:
-        """One uniform number for each component."""
-        return len(self._parts)
-
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
         """Give pi_theta(a | o) [B, A]; see `Policy.probabilities`. Several components follow one another."""
-        thetas, flat = checked_thetas(theta, self.dim)
+        thetas, flat = check_thetas(theta, self.dim)
         inputs, single = self.network.checked_inputs(observations)
         return drop_axes(self._over_parts(softmax, self.network.apply_all(thetas, inputs)), flat, single)
 
     def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
         """Give log pi_theta(a_b | o_b) [B]; see `Policy.log_prob`."""
-        thetas, flat = checked_thetas(theta, self.dim)
+        thetas, flat = check_thetas(theta, self.dim)
         inputs, single = self.network.checked_inputs(observations)
         indices = self._checked_actions(actions, len(inputs))
         logs = self._over_parts(log_softmax, self.network.apply_all(thetas, inputs))
@@ -115,19 +98,19 @@ class MLP(Policy):
         self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
     ) -> FloatArray:
         """Give sum_b c_b grad log pi_theta(a_b | o_b) [d]."""
-        vector = checked_theta(theta, self.dim)
+        vector = check_theta(theta, self.dim)
         inputs, _ = self.network.checked_inputs(observations)
         indices = self._checked_actions(actions, len(inputs))
-        scale = checked_coefficients(coefficients, len(inputs))[:, None]
+        scale = check_coefficients(coefficients, len(inputs))[:, None]
         cotangents = -scale * self._over_parts(softmax, self.network.apply_all(vector[None], inputs)[0])
         cotangents[np.arange(len(inputs))[:, None], indices] += scale
         return self.network.pullback(vector, inputs, cotangents)
 
     def entropy_sum(self, theta: ArrayLike, observations: ArrayLike, coefficients: ArrayLike) -> FloatArray:
         """Give sum_b c_b grad H(pi_theta(. | o_b)) [d]; d H / d h(a) = - pi(a) (log pi(a) + H)."""
-        vector = checked_theta(theta, self.dim)
+        vector = check_theta(theta, self.dim)
         inputs, _ = self.network.checked_inputs(observations)
-        scale = checked_coefficients(coefficients, len(inputs))[:, None]
+        scale = check_coefficients(coefficients, len(inputs))[:, None]
         slopes = self._over_parts(_entropy_slopes, self.network.apply_all(vector[None], inputs)[0])
         return self.network.pullback(vector, inputs, scale * slopes)
 
@@ -139,9 +122,7 @@ class MLP(Policy):
         inputs = self.network.inputs_as_given(observations)
         numbers = self._none if uniforms is None else uniforms
         sizes, relu = self.network.sizes, self.network.relu
-        network_passes.draw_choices(
-            thetas, rows, inputs, sizes, relu, self._begins, numbers, uniforms is None, picked
-        )
+        network_passes.draw_choices(thetas, rows, inputs, sizes, relu, self._begins, numbers, uniforms is None, picked)
         return picked[:, 0] if isinstance(self.n_actions, int) else picked
 
     def initial_theta(self, generator: np.random.Generator) -> FloatArray:
@@ -165,7 +146,7 @@ class MLP(Policy):
         return np.concatenate([function(outputs[..., part]) for part in self._slices], axis=-1)
 
     def _checked_actions(self, actions: ArrayLike, size: int) -> IntArray:
-        """Return the output that each component of each action stands for [B, components]."""
+        """Give the output that each component of each action stands for [B, components]."""
         given = np.asarray(actions)
         shape = (size,) if isinstance(self.n_actions, int) else (size, len(self._parts))
         if given.dtype.kind not in "iu" or (given.shape != shape and not (size == 1 and given.shape == shape[1:])):
@@ -192,4 +173,4 @@ def fit_network(gives: ObservationKind, takes: ActionKind, hidden: tuple[int, ..
 def _entropy_slopes(preferences: FloatArray) -> FloatArray:
     logs = log_softmax(preferences)
     chances = exp_of(logs)
-    return -chances * (logs - np.sum(chances * logs, axis=-1, keepdims=True))
+    return -chances * (logs - sum_over_actions(chances * logs))

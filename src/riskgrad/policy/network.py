@@ -1,4 +1,4 @@
-"""A feed-forward network that is read from a flat vector; what the MLP, Gaussian and linear policies have in common.
+"""A feed-forward network whose weights are in a flat vector; what the MLP, Gaussian and linear policies have in common.
 
     P parameter vectors   B observations   k inputs   n outputs   d parameters
 
@@ -13,10 +13,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskgrad.checks import check_count, check_states
 from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.kernels import network_passes
 from riskgrad.kernels.compile import contiguous, cores, in_blocks
-from riskgrad.policy.base import checked_states
 from riskgrad.types import FloatArray, IntArray
 
 Activation = Literal["tanh", "relu"]
@@ -41,8 +41,7 @@ class Network:
 
     def __post_init__(self) -> None:
         for name, value in (("inputs", self.inputs), *(("hidden", units) for units in self.hidden)):
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-                raise InputError(name, "be an integer of at least 1", value)
+            check_count(name, value)
         if self.activation not in ("tanh", "relu"):
             raise UnknownNameError("activation", self.activation, ["tanh", "relu"])
         object.__setattr__(self, "sizes", np.array(self.widths, dtype=np.int64))
@@ -90,10 +89,10 @@ class Network:
         return gradient
 
     def checked_inputs(self, observations: ArrayLike) -> tuple[FloatArray, bool]:
-        """Return inputs [B, k], and whether the caller gave a single observation; integers are one-hot states."""
+        """Give inputs [B, k], and whether the caller gave a single observation; integers are one-hot states."""
         batch = np.asarray(observations)
         if batch.ndim < 2 and batch.dtype.kind in "iu":
-            states, single = checked_states(batch, self.inputs)
+            states, single = check_states(batch, self.inputs)
             return one_hot(states, self.inputs), single
         if batch.ndim not in (1, 2) or batch.shape[-1] != self.inputs or batch.dtype.kind not in "iufb":
             rule = f"be vectors of {self.inputs} numbers or integer states"
@@ -128,5 +127,5 @@ def one_hot(states: NDArray[Any], size: int) -> FloatArray:
 
 
 def checked_hidden(hidden: Sequence[int] | int) -> tuple[int, ...]:
-    """Return the units of the hidden layers as a tuple; one number is one layer."""
+    """Give the units of the hidden layers as a tuple; one number is one layer."""
     return (hidden,) if isinstance(hidden, int) else tuple(hidden)

@@ -3,12 +3,12 @@
     o' = clip((o - mean) / std, -limit, limit)       k coordinates of an observation   m episodes
 
 Statistics are frozen data: a count, a mean and a sum of squares about it. Each episode gives sums of its own about the
-mean that was in force, and those are added in the order of the episodes, so that threads and processes cannot change a
-digit. The arrays go into a checkpoint as they are.
+mean that was used in it, and those are added in the order of the episodes, so that threads and processes cannot
+change a digit. The arrays go into a checkpoint as they are.
 
 Within an iteration all policies see the same statistics, so that their returns are comparable; new ones come in with
 the next iteration. A policy that was trained with them is used with them: `Normalized(policy, statistics)`. How they
-move along a run is decided in `riskgrad.algorithms.observing`.
+move along a run is decided in `riskgrad.training.normalization`.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from riskgrad.errors import InputError
 from riskgrad.policy.base import Layers, Policy, describe_policy, rebuild_policy
 from riskgrad.policy.bounds import Bounds
-from riskgrad.types import ActionKind, FloatArray, IntArray, ObservationKind, Vectors
+from riskgrad.types import FloatArray, IntArray, Vectors
 
 LIMIT: Final = 10.0
 SMALLEST_STD: Final = 1e-8
@@ -43,12 +43,12 @@ class ObservationStatistics:
 
     @classmethod
     def none(cls, size: int) -> "ObservationStatistics":
-        """Nothing seen yet: mean 0 and spread 1."""
+        """Give the statistics of no observations: mean 0 and spread 1."""
         return cls(0.0, np.zeros(size), np.zeros(size))
 
     @classmethod
     def of(cls, observations: ArrayLike) -> "ObservationStatistics":
-        """The statistics of a batch of observations [B, k]."""
+        """Give the statistics of a batch of observations [B, k]."""
         batch = np.asarray(observations, dtype=np.float64)
         if batch.ndim != 2:
             raise InputError("observations", "have shape [B, k]", f"shape {batch.shape}")
@@ -59,7 +59,7 @@ class ObservationStatistics:
 
     @classmethod
     def of_visits(cls, observations: ArrayLike, counts: ArrayLike) -> "ObservationStatistics":
-        """The statistics of visits [V, k] that were made so many times each [V]."""
+        """Give the statistics of visits [V, k], each of which was made counts[v] times."""
         batch, times = np.asarray(observations), np.asarray(counts, dtype=np.float64)
         if batch.ndim != 2 or times.shape != batch.shape[:1]:
             raise InputError("observations", "be vectors [V, k] for statistics", f"shape {batch.shape}")
@@ -78,7 +78,7 @@ class ObservationStatistics:
         return np.where(found > SMALLEST_STD, found, 1.0)
 
     def merge(self, other: "ObservationStatistics") -> "ObservationStatistics":
-        """Both together (Chan, Golub and LeVeque's formula, which loses no digits to a large mean)."""
+        """Give the statistics of both, by Chan, Golub and LeVeque's formula, which loses no digits to a large mean."""
         count = self.count + other.count
         if count == 0.0:
             return self
@@ -88,7 +88,7 @@ class ObservationStatistics:
         return ObservationStatistics(count, mean, squares)
 
     def add(self, lengths: ArrayLike, sums: ArrayLike) -> "ObservationStatistics":
-        """Add what episodes saw.
+        """Give the statistics with what episodes observed added to them.
 
         Args:
             lengths: observations of each episode, of any shape [...].
@@ -107,7 +107,7 @@ class ObservationStatistics:
         return self.merge(ObservationStatistics(count, self.mean + first / count, squares))
 
     def arrays(self) -> dict[str, FloatArray]:
-        """What a checkpoint holds."""
+        """Give what a checkpoint holds."""
         return {"count": np.array([self.count]), "mean": self.mean, "squares": self.squares}
 
     @classmethod
@@ -130,39 +130,19 @@ class Normalized(Policy):
     """
 
     def __init__(self, policy: Policy, statistics: ObservationStatistics, limit: float = LIMIT) -> None:
-        self._inner, self._statistics, self.limit = policy, statistics, float(limit)
+        self._inner = self.inner = policy
+        self._statistics = self.statistics = statistics
+        self.limit = float(limit)
         self._mean, self._scale = statistics.mean, 1.0 / statistics.std
+        own = Vectors(len(self._mean))
+        self.reads = (own,) if not policy.reads or own in policy.reads else policy.reads
+        self.acts, self.has_density = policy.acts, policy.has_density
+        self.layered, self.noise_size = policy.layered, policy.noise_size
 
     @property
     def dim(self) -> int:
         """Number of parameters d, those of the policy."""
         return self._inner.dim
-
-    @property
-    def inner(self) -> Policy:
-        """The policy that sees normalized observations."""
-        return self._inner
-
-    @property
-    def statistics(self) -> ObservationStatistics:
-        """By which observations are normalized."""
-        return self._statistics
-
-    @property
-    def reads(self) -> tuple[ObservationKind, ...]:
-        """Vectors as long as the statistics, where the policy reads those."""
-        own = Vectors(len(self._mean))
-        return (own,) if not self._inner.reads or own in self._inner.reads else self._inner.reads
-
-    @property
-    def acts(self) -> ActionKind | None:
-        """As the policy acts."""
-        return self._inner.acts
-
-    @property
-    def has_density(self) -> bool:
-        """Whether the policy has one."""
-        return self._inner.has_density
 
     @property
     def action_bounds(self) -> Bounds | None:
@@ -196,18 +176,8 @@ class Normalized(Policy):
             biases -= middle * weights[:, feature]
         return np.concatenate([weights.reshape(len(inner), size), biases, inner[:, size + outputs :]], axis=1)
 
-    @property
-    def layered(self) -> bool:
-        """Whether the policy is; see `Policy.layered`."""
-        return self._inner.layered
-
-    @property
-    def noise_size(self) -> int:
-        """As many uniform numbers as the policy takes."""
-        return self._inner.noise_size
-
     def by(self, statistics: ObservationStatistics) -> "Normalized":
-        """Give the same policy by other statistics."""
+        """Give the same policy with other statistics."""
         return Normalized(self._inner, statistics, self.limit)
 
     def normalize(self, observations: ArrayLike) -> FloatArray:
@@ -258,7 +228,7 @@ class Normalized(Policy):
 
     @classmethod
     def from_recipe(cls, recipe: Mapping[str, Any]) -> "Normalized":
-        """Make the policy that `recipe` told."""
+        """Make the policy of a recipe."""
         inner = rebuild_policy(recipe["policy"])
         if inner is None:
             raise InputError("policy", "be one that can be rebuilt", recipe["policy"])
@@ -266,12 +236,12 @@ class Normalized(Policy):
         return cls(inner, ObservationStatistics.from_arrays(recipe["statistics"]), limit)
 
     def arrays(self) -> dict[str, FloatArray]:
-        """What a checkpoint holds besides the policy: the statistics and the limit."""
+        """Give what a checkpoint holds besides the policy: the statistics and the limit."""
         return {**self._statistics.arrays(), "limit": np.array([self.limit])}
 
     @classmethod
     def from_arrays(cls, policy: Policy, arrays: Mapping[str, ArrayLike]) -> "Normalized":
-        """Give a policy, or the one inside it, the normalization that `arrays` told."""
+        """Normalize a policy, or the one that it normalizes already, as `arrays` says."""
         limit = float(np.ravel(np.asarray(arrays["limit"], dtype=np.float64))[0])
         inner = policy.inner if policy.inner is not None and policy.statistics is not None else policy
         return cls(inner, ObservationStatistics.from_arrays(arrays), limit)

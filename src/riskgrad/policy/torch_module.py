@@ -22,22 +22,14 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskgrad.checks import check_actions, check_coefficients, check_theta, check_thetas
 from riskgrad.errors import InputError
 from riskgrad.kernels.formulas import exp_of, log_of
-from riskgrad.policy.base import (
-    Policy,
-    checked_actions,
-    checked_coefficients,
-    checked_theta,
-    checked_thetas,
-    choose_actions,
-    drop_axes,
-)
+from riskgrad.policy.base import Policy, choose_actions, drop_axes, log_softmax, softmax
 from riskgrad.policy.bounds import Bounds
 from riskgrad.policy.gaussian import HALF_LOG_TWO_PI, standard_normal
 from riskgrad.policy.network import one_hot
-from riskgrad.policy.softmax import log_softmax, softmax
-from riskgrad.types import Choice, FloatArray, IntArray, Numbers, ObservationKind, States, Vectors
+from riskgrad.types import Choice, FloatArray, IntArray, States, Vectors
 
 if TYPE_CHECKING:
     import torch
@@ -83,6 +75,10 @@ class TorchModule(Policy):
             raise InputError("low and high", f"have the module's {self._outputs} outputs", self._bounds.size)
         self.n_actions = self._outputs if self._bounds is None else None
         self.initial_std = float(initial_std)
+        self.reads = Vectors(self.inputs), States(self.inputs)
+        self.acts = Choice(self._outputs) if self._bounds is None else self._bounds.numbers
+        self.layered = True  # what a module does with its parameters is not known
+        self.noise_size = 1 if self._bounds is None else self._outputs
 
     @property
     def dim(self) -> int:
@@ -90,41 +86,21 @@ class TorchModule(Policy):
         return sum(self._sizes) + (0 if self._bounds is None else self._outputs)
 
     @property
-    def reads(self) -> tuple[ObservationKind, ...]:
-        """Vectors of its inputs, or as many states."""
-        return Vectors(self.inputs), States(self.inputs)
-
-    @property
-    def acts(self) -> Choice | Numbers:
-        """One of A, or numbers within its bounds."""
-        return Choice(self._outputs) if self._bounds is None else self._bounds.numbers
-
-    @property
     def action_bounds(self) -> Bounds | None:
         """The bounds within which actions are executed; None for discrete ones."""
         return self._bounds
-
-    @property
-    def layered(self) -> bool:
-        """Always: what a module does with its parameters is not known."""
-        return True
-
-    @property
-    def noise_size(self) -> int:
-        """One uniform number for a choice, or one for each coordinate."""
-        return 1 if self._bounds is None else self._outputs
 
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
         """Give pi_theta(a | o) [B, A]; see `Policy.probabilities`. Refuses for continuous actions."""
         if self._bounds is not None:
             raise InputError("policy", "have finitely many actions for probabilities", self, "use log_prob")
-        thetas, flat = checked_thetas(theta, self.dim)
+        thetas, flat = check_thetas(theta, self.dim)
         inputs, single = self._checked_inputs(observations)
         return drop_axes(softmax(self._apply(thetas, inputs)), flat, single)
 
     def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
         """Give log pi_theta(a_b | o_b) [B]; see `Policy.log_prob`."""
-        thetas, flat = checked_thetas(theta, self.dim)
+        thetas, flat = check_thetas(theta, self.dim)
         inputs, single = self._checked_inputs(observations)
         outputs = self._apply(thetas, inputs)
         given = self._checked_actions(actions, len(inputs))
@@ -138,10 +114,10 @@ class TorchModule(Policy):
         self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
     ) -> FloatArray:
         """Give sum_b c_b grad log pi_theta(a_b | o_b) [d], by torch's differentiation."""
-        vector = checked_theta(theta, self.dim)
+        vector = check_theta(theta, self.dim)
         inputs, _ = self._checked_inputs(observations)
         given = self._checked_actions(actions, len(inputs))
-        scale = checked_coefficients(coefficients, len(inputs))[:, None]
+        scale = check_coefficients(coefficients, len(inputs))[:, None]
         outputs = self._apply(vector[None], inputs)[0]
         if self._bounds is None:
             cotangents = -scale * softmax(outputs)
@@ -155,9 +131,9 @@ class TorchModule(Policy):
 
     def entropy_sum(self, theta: ArrayLike, observations: ArrayLike, coefficients: ArrayLike) -> FloatArray:
         """Give sum_b c_b grad H [d]; see `Policy.entropy_sum`."""
-        vector = checked_theta(theta, self.dim)
+        vector = check_theta(theta, self.dim)
         inputs, _ = self._checked_inputs(observations)
-        scale = checked_coefficients(coefficients, len(inputs))
+        scale = check_coefficients(coefficients, len(inputs))
         if self._bounds is None:
             logs = log_softmax(self._apply(vector[None], inputs)[0])
             chances = exp_of(logs)
@@ -191,7 +167,7 @@ class TorchModule(Policy):
         return np.concatenate([*parts, np.zeros(self.dim - sum(self._sizes))])
 
     def _call_once(self) -> "torch.Tensor":
-        """Call the module once, as it will be called; refuse one that cannot be."""
+        """Call the module once as it will be called later; refuse one for which that fails."""
         import torch  # noqa: PLC0415 - an extra
         from torch.func import vmap  # noqa: PLC0415 - an extra
 
@@ -260,7 +236,7 @@ class TorchModule(Policy):
 
     def _checked_actions(self, actions: ArrayLike, size: int) -> NDArray[Any]:
         if self._bounds is None:
-            return checked_actions(actions, size, self._outputs)
+            return check_actions(actions, size, self._outputs)
         given = np.asarray(actions, dtype=np.float64)
         if given.size != size * self._outputs:
             raise InputError("actions", f"have shape ({size}, {self._outputs})", f"shape {given.shape}")

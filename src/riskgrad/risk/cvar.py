@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import final
 
 from riskgrad.distortion import Attitude, LowerTail, SmoothLowerTail
-from riskgrad.distortion.base import write_name
+from riskgrad.registry import write_name
 from riskgrad.risk.distortion import DistortionEstimator, DistortionMeasure, check_estimator
 
 
@@ -49,7 +49,7 @@ class CVaR(DistortionMeasure):
         return f"the mean of the {side} {100.0 * self.alpha:.3g}% of episodes"
 
     def __str__(self) -> str:
-        return write_name(self.name, self.alpha, attitude=self.attitude)
+        return write_name(self.name, self.alpha, self.attitude if self.attitude == "seeking" else "")
 
 
 @final
@@ -101,4 +101,6 @@ class SmoothCVaR(DistortionMeasure):
         return f"the mean of about the {side} {100.0 * self.alpha:.3g}% of episodes, smoothed"
 
     def __str__(self) -> str:
-        return write_name(self.name, self.alpha, self.function.width, attitude=self.attitude)
+        return write_name(
+            self.name, self.alpha, self.function.width, self.attitude if self.attitude == "seeking" else ""
+        )

@@ -19,19 +19,21 @@ The literal off-policy form `eq:hat_rho_H1` takes H = 1 above the largest return
 (1 - F)^2 P_b(all returns <= x) to the error: at most M_s / (e m), and at most 4 M_s^2 / (27 m).
 """
 
+import inspect
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal, final
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from riskgrad.distortion import Attitude, DistortionFunction, Identity, Mixture
+from riskgrad.distortion import DISTORTIONS, Attitude, DistortionFunction, Identity, Mixture
 from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.risk.base import EVERY_AXIOM, Axiom, RiskMeasure
-from riskgrad.risk.sample import checked_sample, distorted_mean, shaped_sample, upper_masses, weighted_distorted_mean
+from riskgrad.risk.sample import check_sample, check_shapes, distorted_mean, upper_masses, weighted_distorted_mean
 from riskgrad.risk.smoothness import Constants, Smoothness, normalized_bias, normalized_error, product
 from riskgrad.types import DiscreteLaw, FloatArray, IntArray
 
@@ -47,7 +49,7 @@ class DistortionMeasure(RiskMeasure):
         estimator: "self-normalized" (default), or "paper" for `eq:hat_rho_H1` as it stands.
     """
 
-    estimator: DistortionEstimator  # pyright: ignore[reportIncompatibleVariableOverride]
+    estimator: DistortionEstimator
     has_influence = True
 
     @property
@@ -67,7 +69,7 @@ class DistortionMeasure(RiskMeasure):
 
     def estimate(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
         """Estimate from order statistics: `eq:hat_rho_G1` without weights, reweighted with them."""
-        sample = shaped_sample(values, weights)
+        sample = check_shapes(values, weights)
         if sample.weights is None:
             return distorted_mean(self.function, sample.values)
         return weighted_distorted_mean(self.function, sample, literal=self.estimator == "paper")
@@ -78,7 +80,7 @@ class DistortionMeasure(RiskMeasure):
 
     def influence(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
         """Give the integral of g'(P(R > x)) up to each return, from the smallest (`lm:nabla_rho_g`)."""
-        sample = checked_sample(values, weights)
+        sample = check_sample(values, weights)
         table = np.broadcast_to(sample.values, (*sample.shape, sample.size))
         order = np.argsort(table, axis=-1, kind="stable")  # where returns are equal, the sums of weights follow it
         steps = np.diff(np.take_along_axis(table, order, axis=-1), axis=-1)
@@ -90,7 +92,7 @@ class DistortionMeasure(RiskMeasure):
 
     def estimate_counts(self, values: FloatArray, counts: IntArray) -> FloatArray:
         """Estimate from order statistics; counts are the masses of a sample whatever the estimator is."""
-        return weighted_distorted_mean(self.function, shaped_sample(values, counts), literal=False)
+        return weighted_distorted_mean(self.function, check_shapes(values, counts), literal=False)
 
     def episodes_counted(self, size: int) -> float:
         """Give 1 / sum w_i^2, w_i = g(S_i) - g(S_{i+1}) the weights on the sorted returns."""
@@ -134,7 +136,12 @@ class Distortion(DistortionMeasure):
     """
 
     g: DistortionFunction
-    estimator: DistortionEstimator = field(default="self-normalized", kw_only=True)  # pyright: ignore[reportIncompatibleVariableOverride]
+    estimator: DistortionEstimator = field(default="self-normalized", kw_only=True)
+
+    @classmethod
+    def builders(cls) -> dict[str, tuple[Callable[..., RiskMeasure], str]]:
+        """Give the names of the distortion families, each of which builds the measure of one of its members."""
+        return {name: (_measure_of(family), family.example) for name, family in DISTORTIONS.named().items()}
 
     def __post_init__(self) -> None:
         if not isinstance(self.g, DistortionFunction):
@@ -164,7 +171,7 @@ def check_estimator(estimator: str) -> None:
 def distortion_smoothness(
     g: DistortionFunction,
     problem: Constants,
-    estimator: Literal["on-policy", "self-normalized", "paper"],  # pyright: ignore[reportIncompatibleVariableOverride]
+    estimator: Literal["on-policy", "self-normalized", "paper"],
     *,
     literal: bool,
 ) -> Smoothness:
@@ -211,3 +218,11 @@ def spread_slope(g: DistortionFunction) -> float:
     steepest = np.minimum((slopes[:-1] + slopes[1:]) / 2.0 + g.curvature_bound / (2.0 * CELLS), g.slope_bound)
     nearest = np.clip(0.5, edges[:-1], edges[1:])
     return float(np.max(steepest * np.sqrt(nearest * (1.0 - nearest))))
+
+
+def _measure_of(family: type[DistortionFunction]) -> Callable[..., RiskMeasure]:
+    def build(*args: Any, **kwargs: Any) -> RiskMeasure:
+        return Distortion(family(*args, **kwargs))
+
+    build.__signature__ = inspect.signature(family)  # pyright: ignore[reportFunctionMemberAccess]
+    return build

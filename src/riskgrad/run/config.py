@@ -11,9 +11,10 @@ tables, a float so that it reads back as the same float.
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, cast
 
+from riskgrad.ascent import parse_ascent
 from riskgrad.errors import InputError
 from riskgrad.risk import parse
 from riskgrad.settings import Options, Settings, facts_of
@@ -46,10 +47,10 @@ def find_obstacles(settings: Settings) -> list[str]:
     """Say what of a run its options cannot express; empty if they repeat it."""
     found: list[str] = []
     if settings.env is None:
-        found.append(f"env: {settings.env_text or 'not known'}")
+        found.append(f"env: {settings.source or 'not known'}")
     if settings.env_options_text:
         found.append(f"{OPTIONS}: {settings.env_options_text}")
-    if not _parses(settings.risk):
+    if not _reads_back(parse, settings.risk):
         found.append(f"risk: {settings.risk}")
     if settings.estimator not in (None, "self-normalized"):
         found.append(f"risk with estimator={settings.estimator!r}")
@@ -59,7 +60,7 @@ def find_obstacles(settings: Settings) -> list[str]:
         found.append("theta: parameters of your own to start from")
     if settings.own.get("behavior", "current") != "current":
         found.append(f"behavior: {settings.own['behavior']}")
-    if not str(settings.step_size).startswith(("adam:", "constant:")):
+    if not _reads_back(parse_ascent, settings.step_size):
         found.append(f"step-size: {settings.step_size}")
     return found
 
@@ -120,9 +121,10 @@ def _quote(text: str) -> str:
     return '"' + re.sub(r"[\x00-\x1f\x7f]", lambda found: f"\\u{ord(found[0]):04x}", shown) + '"'
 
 
-def _parses(risk: str) -> bool:
+def _reads_back(read: Callable[[Any], object], text: object) -> bool:
+    """Say whether a text names what it was written for."""
     try:
-        parse(risk)
+        read(text)
     except InputError:
         return False
     return True

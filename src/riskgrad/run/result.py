@@ -4,26 +4,42 @@ A run is saved as one file, or lives in the folder that training wrote; `load` r
 policy is rebuilt from its numbers where it is made of numbers, and is otherwise given again by the user.
 """
 
+import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
+import riskgrad
 from riskgrad.errors import InputError, StorageError
 from riskgrad.policy import Normalized, Policy
 from riskgrad.policy.base import rebuild_policy
 from riskgrad.risk import RiskMeasure, parse
 from riskgrad.run.checkpoint import latest_checkpoint
 from riskgrad.run.container import Arrays, Facts, read_container, write_container
-from riskgrad.run.record import Line, read_history
-from riskgrad.run.versions import current_versions
+from riskgrad.run.store import Line, read_history
 from riskgrad.settings import Settings
 from riskgrad.types import FloatArray
 
 THETAS: Final = ("theta", "random_theta", "last_theta")
 ADVICE: Final = "write rg.load(path, {0}=...) in Python; rg.report takes such a run"
+PACKAGES: Final = ("numpy", "scipy", "numba", "gymnasium")  # their versions decide the numbers
+
+
+def current_versions() -> dict[str, str]:
+    """Give the versions of Python and of the packages that decide the numbers, and the kind of machine."""
+    found = {"python": platform.python_version(), "riskgrad": riskgrad.__version__}
+    packages = {name: version(name) for name in PACKAGES}
+    return {**found, **packages, "platform": f"{platform.system()} {platform.machine()}"}
+
+
+def changed_versions(before: dict[str, str], now: dict[str, str]) -> str:
+    """Say which versions differ between two times, as a note for a run that goes on; empty if none does."""
+    words = [f"{name} {now[name]} (before: {before[name]})" for name in now if before.get(name, now[name]) != now[name]]
+    return f"went on with {', '.join(words)}: its numbers may differ from those of an unbroken run" if words else ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,7 +15,7 @@ from typing import Any, Final, Self
 import numpy as np
 
 from riskgrad.errors import InputError
-from riskgrad.run.record import Line
+from riskgrad.run.store import Line
 from riskgrad.types import FloatArray
 
 SCALARS: Final = {

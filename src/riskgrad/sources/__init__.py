@@ -6,9 +6,8 @@ without an edit elsewhere. `rg.register` adds one from outside.
 
 from typing import TYPE_CHECKING
 
-from riskgrad.sources.base import SOURCES, EnvOptions, Source
-from riskgrad.sources.fit import check_fit, find_policy_name, make_policy
-from riskgrad.sources.resolve import Environment, closing, resolve_source
+from riskgrad.sources.base import SOURCES, EnvOptions, Source, check_fit
+from riskgrad.sources.resolve import Environment, choose_policy, closing, make_policy, open_source, resolve_source
 
 if TYPE_CHECKING:
     from riskgrad.sources.compiled import CompiledSource as CompiledSource
@@ -22,9 +21,10 @@ __all__: list[str] = [
     "Environment",
     "Source",
     "check_fit",
+    "choose_policy",
     "closing",
-    "find_policy_name",
     "make_policy",
+    "open_source",
     "resolve_source",
 ]
 

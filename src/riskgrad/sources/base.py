@@ -6,7 +6,7 @@ A source plays a fixed quota of episodes per policy; never "the first m that fin
 Every random number is a function of the stream, the row's pair and the episode, so that an answer does not depend on
 threads, on the other rows or on the order of work.
 
-What a source is like, it declares: what it gives to a policy and takes from one, who does its work, and whether it can
+A source declares what it is like: what it gives to a policy and takes from one, who does its work, and whether it can
 tell what was observed. A new kind of source is one file in this folder, or one class that is registered: `from_env`
 says which environments it plays.
 """
@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from riskgrad.errors import InputError
@@ -25,7 +24,7 @@ from riskgrad.policy import ObservationStatistics, Policy
 from riskgrad.policy.normalize import LIMIT
 from riskgrad.random import Stream
 from riskgrad.registry import PartList
-from riskgrad.types import ActionKind, Episodes, IntArray, ObservationKind, Returns
+from riskgrad.types import ActionKind, Choice, Episodes, Numbers, ObservationKind, Returns, States
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
@@ -62,11 +61,11 @@ class EnvOptions:
     discount: float | None = None
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     threads: int | None = None
-    backend: Workers | None = None
+    backend: str | Workers | None = None
     factory: Callable[..., Any] | None = None
 
     def refuse_other(self, horizon: int | None, discount: float | None) -> None:
-        """Refuse another horizon or discount than a model or source has, and options for what is made already."""
+        """Refuse another horizon or discount than a model or source has, and options for what is already made."""
         own = {"horizon": horizon, "discount": discount, "env_options": None}
         given = {"horizon": self.horizon, "discount": self.discount, "env_options": self.options or None}
         for name, value in given.items():
@@ -84,6 +83,7 @@ class Source(ABC):
     name: ClassVar[str] = ""  # how listings call this kind
     observes: ClassVar[bool] = False  # whether it has `returns_and_statistics`
     workers: ClassVar[Literal["threads", "backend", "none"]] = "none"  # who plays at once
+    plays: ClassVar[tuple[type, ...]] = ()  # what it alone plays, whatever it is
     general: ClassVar[bool] = False  # whether it plays any environment, and is asked after those that play some
 
     @property
@@ -138,7 +138,7 @@ class Source(ABC):
 
     @abstractmethod
     def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
-        """Play m episodes of one policy and keep what they visited, so that others can be weighed on them."""
+        """Play m episodes of one policy and keep what they visited, so that it can be reweighted for others."""
 
     def returns_and_statistics(
         self,
@@ -169,8 +169,12 @@ class Source(ABC):
         """Close what was opened here, such as environments."""
         return
 
+    def stop_workers(self) -> None:
+        """End the processes that were started for its work; the next work starts new ones."""
+        return
+
     def fingerprint(self) -> str:
-        """Say in one line what is played: a run goes on with the same one only."""
+        """Say in one line what is played; a run that is resumed must be given a source of the same fingerprint."""
         text = str(self)
         return type(self).__name__ if " at 0x" in text else text  # an address differs between processes
 
@@ -189,18 +193,26 @@ class Source(ABC):
 SOURCES = PartList("source", Source, "riskgrad.sources")
 
 
-def checked_episodes(episodes: int) -> int:
-    """Return m, at least 1."""
-    if isinstance(episodes, bool) or not isinstance(episodes, int | np.integer) or episodes < 1:
-        raise InputError("episodes", "be an integer of at least 1", episodes)
-    return int(episodes)
+def check_fit(policy: Policy, source: Source) -> None:
+    """Refuse a policy that reads other observations than a source gives, or chooses among other actions.
 
-
-def checked_pairs(pairs: ArrayLike | None, rows: int) -> IntArray:
-    """Return the pair of each row [P]; by default all differ."""
-    if pairs is None:
-        return np.arange(rows)
-    found = np.asarray(pairs)
-    if found.shape != (rows,) or found.dtype.kind not in "iu" or np.any(found < 0):
-        raise InputError("pairs", f"be {rows} integers of at least 0, one per row of thetas", pairs)
-    return found.astype(np.int64)
+    Both say so in the types of `riskgrad.types`, which are compared here and nowhere else. What one of them does not
+    say, such as a policy of the user's own, is tried as it is.
+    """
+    gives, takes, acts = source.gives, source.takes, policy.acts
+    if gives is not None and policy.reads and gives not in policy.reads:
+        if isinstance(gives, States):
+            rule = f"read states, of which the environment has {gives.n}"
+            raise InputError("policy", rule, policy, "see rg.policy.TabularGibbs and rg.policy.MLP")
+        raise InputError("policy", f"read vectors of the environment's {gives.size} numbers", policy)
+    if takes is None or acts is None or acts == takes:
+        return
+    if isinstance(takes, Numbers):
+        # a policy may keep within bounds of its own
+        if not isinstance(acts, Numbers) or acts.size != takes.size:
+            raise InputError("policy", f"have actions of {takes.size} numbers", policy, "see rg.policy.Gaussian")
+    elif isinstance(acts, Numbers):
+        raise InputError("policy", "have discrete actions", policy, "see rg.policy.MLP")
+    else:
+        wanted = takes.n if isinstance(takes, Choice) else takes.sizes
+        raise InputError("policy", f"have the environment's actions, {wanted}", policy)

@@ -18,16 +18,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from riskgrad.checks import check_count, check_discount, check_pairs, check_theta, check_theta_rows
 from riskgrad.envs import CompiledEnv, compiled_twin
 from riskgrad.errors import InputError
 from riskgrad.kernels.compile import contiguous, cores, in_blocks
 from riskgrad.kernels.lane_loop import NO_TRACE, Job, Trace
-from riskgrad.mdp.checks import checked_discount
 from riskgrad.policy import ObservationStatistics, Policy
-from riskgrad.policy.base import checked_theta, checked_thetas
 from riskgrad.random import Stream
-from riskgrad.sources.base import EnvOptions, Source, checked_episodes, checked_pairs
-from riskgrad.sources.fit import check_fit
+from riskgrad.sources.base import EnvOptions, Source, check_fit
 from riskgrad.types import Choice, Episodes, FloatArray, IntArray, Returns, Vectors
 
 RUNNABLE = "a LinearSoftmax, an MLP or a Deterministic policy with one discrete action, Greedy or normalized"
@@ -46,19 +44,17 @@ class CompiledSource(Source):
     name = "compiled"
     observes = True
     workers = "threads"
+    plays = (CompiledEnv,)
 
     def __init__(
         self, env: CompiledEnv, horizon: int | None = None, discount: float = 1.0, threads: int | None = None
     ) -> None:
         if not isinstance(env, CompiledEnv):
             raise InputError("env", "be a CompiledEnv", env)
-        for name, value in (("horizon", horizon), ("threads", threads)):
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
-                raise InputError(name, "be an integer of at least 1", value)
         self.env = env
-        self._horizon = horizon or env.horizon
-        self._discount = checked_discount(discount)
-        self.threads = threads or cores()
+        self._horizon = env.horizon if horizon is None else check_count("horizon", horizon)
+        self._discount = check_discount(discount)
+        self.threads = cores() if threads is None else check_count("threads", threads)
 
     @property
     def return_range(self) -> tuple[float, float] | None:
@@ -91,17 +87,15 @@ class CompiledSource(Source):
 
     @property
     def observation_limit(self) -> float:
-        """Infinite: the loop takes a normalization into the first layer, which clips nothing."""
+        """Infinite: the loop normalizes by other weights of the first layer, and clips nothing."""
         return np.inf
 
     def returns(
         self, policy: Policy, thetas: ArrayLike, episodes: int, stream: Stream, pairs: ArrayLike | None = None
     ) -> Returns:
         """Play m episodes of each of P policies; see `Source.returns`."""
-        rows, flat = checked_thetas(thetas, policy.dim)
-        if flat:
-            raise InputError("thetas", f"have shape (P, {policy.dim})", f"shape ({policy.dim},)", "use thetas[None]")
-        job = self._make_job(policy, rows, checked_episodes(episodes), stream, checked_pairs(pairs, len(rows)))
+        rows = check_theta_rows(thetas, policy.dim)
+        job = self._make_job(policy, rows, check_count("episodes", episodes), stream, check_pairs(pairs, len(rows)))
         self._play(job, None)
         shape = (len(rows), job.episodes)
         return Returns(values=job.values.reshape(shape), lengths=job.lengths.reshape(shape))
@@ -116,8 +110,8 @@ class CompiledSource(Source):
         statistics: ObservationStatistics,
     ) -> tuple[Returns, ObservationStatistics]:
         """Play as `returns` does, and add what was observed to the statistics, policy after policy."""
-        rows, _ = checked_thetas(thetas, policy.dim)
-        m, keyed = checked_episodes(episodes), checked_pairs(pairs, len(rows))
+        rows = check_theta_rows(thetas, policy.dim)
+        m, keyed = check_count("episodes", episodes), check_pairs(pairs, len(rows))
         values, lengths = np.empty((len(rows), m)), np.empty((len(rows), m), dtype=np.int64)
         for row in range(len(rows)):
             one = slice(row, row + 1)
@@ -128,8 +122,8 @@ class CompiledSource(Source):
 
     def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
         """Play m episodes of one policy and keep what they visited, a visit for each step; see `Source.record`."""
-        vector, pairs = checked_theta(theta, policy.dim), np.zeros(1, dtype=np.int64)
-        job, trace = self._play_and_trace(policy, vector[None], checked_episodes(episodes), stream, pairs)
+        vector, pairs = check_theta(theta, policy.dim), np.zeros(1, dtype=np.int64)
+        job, trace = self._play_and_trace(policy, vector[None], check_count("episodes", episodes), stream, pairs)
         return Episodes(
             values=job.values,
             lengths=job.lengths,
@@ -165,11 +159,11 @@ class CompiledSource(Source):
         in_blocks(lambda first, last: loop(first, last, job, kept), len(job.values), self.threads)
 
     def _make_job(self, policy: Policy, thetas: FloatArray, episodes: int, stream: Stream, pairs: IntArray) -> Job:
+        check_fit(policy, self)
         layers = policy.layers
         if layers is None:
             advice = f"pass gymnasium.make({self.env.id!r}), where there is one, to play any policy"
             raise InputError("policy", f"be {RUNNABLE}, to run compiled", policy, advice)
-        check_fit(policy, self)
         thetas = policy.layer_thetas(thetas)
         return Job(
             keys=stream.keys(pairs),

@@ -1,7 +1,17 @@
-"""From what a user calls an environment to a source of episodes.
+"""From what a user calls an environment to a source of episodes, and to a policy that fits it.
 
 Each kind of source is asked in turn whether it plays the environment (`Source.from_env`): finite tables and compiled
 twins run compiled, and any other Gymnasium environment is played as it is.
+
+A policy is made to fit a source by its name:
+
+    name              choices                                 numbers
+    "table"           one preference per state and action     -
+    "linear"          linear softmax                          normal, linear mean
+    "mlp"             softmax of a network                    normal, mean of a network
+    "deterministic"   the largest of linear outputs           a linear function, within the bounds
+
+Without a name a source of states gets a table, and every other a linear policy: few parameters, hence few directions.
 """
 
 import contextlib
@@ -13,13 +23,17 @@ from typing import Any
 
 import gymnasium
 
+from riskgrad.checks import check_env_options
 from riskgrad.envs import CompiledEnv
 from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.making import close_or_warn, explain_failure, full_id
 from riskgrad.mdp import FiniteMDP
 from riskgrad.mdp.models import MODELS
+from riskgrad.policy import POLICIES, Policy
+from riskgrad.policy.base import find_policy_name
+from riskgrad.settings import TrainOptions
 from riskgrad.sources.base import SOURCES, EnvOptions, Source, Workers
-from riskgrad.sources.gymnasium.recipe import checked_options
+from riskgrad.types import Choice, States
 
 Environment = str | FiniteMDP | CompiledEnv | Source | gymnasium.Env[Any, Any] | Callable[..., Any]
 
@@ -33,7 +47,7 @@ def resolve_source(
     *,
     env_options: Mapping[str, Any] | None = None,
     threads: int | None = None,
-    backend: Workers | None = None,
+    backend: str | Workers | None = None,
 ) -> Source:
     """Give the source of episodes that an environment stands for.
 
@@ -45,7 +59,7 @@ def resolve_source(
         threads: for sampling a finite model or a compiled environment.
         backend: for playing a Gymnasium environment, such as `riskgrad.backend.Processes(8)`.
     """
-    given = checked_options(env_options)
+    given = check_env_options(env_options)
     said = EnvOptions(horizon, discount, given, threads, backend)
     made: Any = MODELS.get(env, env) if isinstance(env, str) else env
     if callable(made) and not isinstance(made, Source | gymnasium.Env):
@@ -56,7 +70,8 @@ def resolve_source(
     if isinstance(made, str):
         _refuse_misspelled_model(made)
         made = full_id(made)
-    for kind in sorted(SOURCES.parts(), key=lambda kind: kind.general):
+    kinds = sorted(SOURCES.parts(), key=lambda kind: kind.general)
+    for kind in [kind for kind in kinds if isinstance(made, kind.plays)] or kinds:
         source = kind.from_env(made, said)
         if source is not None:
             return source
@@ -64,11 +79,33 @@ def resolve_source(
 
 
 @contextlib.contextmanager
+def open_source(env: Environment, options: TrainOptions) -> Generator[Source]:
+    """Give the source of episodes for a training; what was started or made for it is ended afterwards."""
+    source = resolve_source(
+        env,
+        options.horizon,
+        options.discount,
+        env_options=options.env_options,
+        threads=options.threads,
+        backend=options.backend or "patient",
+    )
+    if options.backend is not None and source.workers != "backend":
+        rule = "be left out for a finite model, a compiled environment or a log"
+        raise InputError("backend", rule, options.backend, "give threads= instead")
+    if options.backend is not None and source is env:
+        raise InputError("backend", "be left out for a source, which has a backend of its own", options.backend)
+    with closing(source, env):
+        yield source
+
+
+@contextlib.contextmanager
 def closing(source: Source, env: Environment) -> Generator[None]:
-    """Close the environments of a source afterwards, if they were made here, from an id or a class."""
+    """End the work of a source that was made here, and close its environments if they come from an id or a class."""
     try:
         yield
     finally:
+        if source is not env:
+            source.stop_workers()
         if isinstance(env, str | type):
             close_or_warn(source, source.fingerprint())
 
@@ -95,3 +132,34 @@ def _refuse_misspelled_model(name: str) -> None:
     """Offer the shipped model that a string nearly names, where Gymnasium has no environment of that name."""
     if difflib.get_close_matches(name.lower(), MODELS, n=1, cutoff=0.7) and name not in gymnasium.registry:
         raise UnknownNameError("env", name, MODELS, "any Gymnasium id works too")
+
+
+def choose_policy(source: Source, given: Policy | str | None) -> tuple[Policy, str | None]:
+    """Give the policy that is trained, and the name that makes it; None where none does."""
+    if isinstance(given, Policy):
+        return given, find_policy_name(given, source.gives, source.takes)
+    name = usual_name(source) if given is None else given
+    return make_policy(source, name), name
+
+
+def make_policy(source: Source, name: str | None = None) -> Policy:
+    """Make a policy that fits a source.
+
+    Args:
+        source: where episodes come from.
+        name: "table", "linear", "mlp", "deterministic", or that of a registered policy; None chooses.
+
+    Returns:
+        the policy.
+    """
+    gives, takes = source.gives, source.takes
+    name = usual_name(source) if name is None else name
+    kind = POLICIES.find(name, "or pass a policy")
+    if gives is None or takes is None:
+        raise InputError("policy", "be given for a source that does not say what it gives and takes", name)
+    return kind.fit(gives, takes)
+
+
+def usual_name(source: Source) -> str:
+    """Give the name of the policy that a source gets unasked."""
+    return "table" if isinstance(source.gives, States) and isinstance(source.takes, Choice) else "linear"

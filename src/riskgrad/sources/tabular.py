@@ -14,11 +14,11 @@ What is decided here, and why:
 - A policy that is a table of preferences goes from parameters to thresholds in compiled code; any other policy is
   asked for its probabilities.
 
-What did not help: one episode at a time (2.5 times slower), two or three in flight (60% and 17% slower), four or six
-(no faster than five); a way around rewards that are mostly zero, and a table of the powers of the discount instead of a
-running product (nothing: the arithmetic hides behind the reads); three comparisons per action in place of two levels of
-search (nothing). Outcomes in rows of their own lengths cost 8%, so they are kept for models that need them; a slot with
-all that it holds in one place makes a model of 716 states and 25 actions 30% faster and a small one 6% slower.
+What did not help: one episode at a time (2.5 times slower), two or three at once (60% and 17% slower), four or six (no
+faster than five); to skip rewards of zero, or a table of the powers of the discount instead of a running product (no
+faster: the time goes into reading tables); three comparisons per action in place of two levels of search (no faster).
+Outcomes in rows of their own lengths cost 8%, so they are kept for models that need them; a slot with all that it holds
+in one place makes a model of 716 states and 25 actions 30% faster and a small one 6% slower.
 """
 
 from collections.abc import Callable
@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskgrad.checks import check_count, check_pairs, check_theta, check_theta_rows
 from riskgrad.errors import InputError
 from riskgrad.kernels import sampler
 from riskgrad.kernels.compile import contiguous, cores, in_blocks
@@ -39,10 +40,8 @@ from riskgrad.making import close_or_warn
 from riskgrad.mdp import FiniteMDP, from_gymnasium
 from riskgrad.mdp.from_gym import has_table
 from riskgrad.policy import Policy
-from riskgrad.policy.base import checked_theta, checked_thetas
 from riskgrad.random import Stream
-from riskgrad.sources.base import EnvOptions, Source, checked_episodes, checked_pairs
-from riskgrad.sources.fit import check_fit
+from riskgrad.sources.base import EnvOptions, Source, check_fit
 from riskgrad.sources.gymnasium.recipe import EnvRecipe, is_id_or_env
 from riskgrad.types import Choice, Episodes, FloatArray, IntArray, Returns, States, digest
 
@@ -60,12 +59,11 @@ class TabularSource(Source):
 
     name = "finite model"
     workers = "threads"
+    plays = (FiniteMDP,)
 
     def __init__(self, mdp: FiniteMDP, threads: int | None = None) -> None:
-        if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
-            raise InputError("threads", "be an integer of at least 1", threads)
         self._mdp = mdp
-        self.threads = threads or cores()
+        self.threads = cores() if threads is None else check_count("threads", threads)
         self._tables, self._heads = outcome_tables(
             mdp.offsets, mdp.probabilities, mdp.next_states, mdp.rewards, mdp.ends, mdp.start, mdp.horizon, mdp.discount
         )
@@ -104,9 +102,7 @@ class TabularSource(Source):
         self, policy: Policy, thetas: ArrayLike, episodes: int, stream: Stream, pairs: ArrayLike | None = None
     ) -> Returns:
         """Play m episodes of each of P policies; see `Source.returns`."""
-        rows, flat = checked_thetas(thetas, policy.dim)
-        if flat:
-            raise InputError("thetas", f"have shape (P, {policy.dim})", f"shape ({policy.dim},)", "use thetas[None]")
+        rows = check_theta_rows(thetas, policy.dim)
         return self._sample(lambda part: self._thresholds(policy, rows[part]), len(rows), episodes, stream, pairs)
 
     def returns_from_tables(
@@ -122,8 +118,8 @@ class TabularSource(Source):
 
     def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
         """Play m episodes of one policy and keep what they visited; see `Source.record`."""
-        m = checked_episodes(episodes)
-        vector = checked_theta(theta, policy.dim)
+        m = check_count("episodes", episodes)
+        vector = check_theta(theta, policy.dim)
         thresholds = self._thresholds(policy, vector[None]).ravel()
         key = stream.keys(np.zeros(1, dtype=np.int64))[0]
         values, lengths, visited = np.empty(m), np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64)
@@ -183,8 +179,8 @@ class TabularSource(Source):
         stream: Stream,
         pairs: ArrayLike | None,
     ) -> Returns:
-        m = checked_episodes(episodes)
-        keys = stream.keys(checked_pairs(pairs, rows))
+        m = check_count("episodes", episodes)
+        keys = stream.keys(check_pairs(pairs, rows))
         answer = Returns(values=np.empty((rows, m)), lengths=np.empty((rows, m), dtype=np.int64))
         step = max(1, LARGEST_TABLE // int(self._tables.size))
 
@@ -220,8 +216,8 @@ class TabularSource(Source):
         """Give the thresholds [P, S, 2^L] of policies with checked parameters [P, d]."""
         check_fit(policy, self)
         n_states, n_actions = self.mdp.n_states, self.mdp.n_actions
-        preferences = policy.preference_table(contiguous(thetas, np.float64))
-        if preferences is not None:
+        if policy.table_shape is not None:
+            preferences = contiguous(thetas, np.float64).reshape(-1, *policy.table_shape)
             thresholds = self._room(len(thetas))
             thresholds_of_preferences(preferences, thresholds)
             return thresholds

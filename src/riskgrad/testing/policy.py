@@ -105,7 +105,7 @@ def _check_refusals(policy: Policy, batch: NDArray[Any]) -> None:
             policy.log_prob(theta, batch, np.zeros(len(batch), dtype=np.int64))
         except ValueError:
             continue
-        raise ContractError(f"{policy}: {what} as theta must be a ValueError; see riskgrad.policy.base.checked_thetas")
+        raise ContractError(f"{policy}: {what} as theta must be a ValueError; see riskgrad.policy.base.check_thetas")
 
 
 def _check_stacking(policy: Policy, thetas: FloatArray, batch: NDArray[Any], actions: NDArray[Any]) -> None:
@@ -160,7 +160,7 @@ def _check_score(
 
 
 def _check_entropy(policy: Policy, theta: FloatArray, batch: NDArray[Any], rng: np.random.Generator) -> None:
-    """Check it where an action is one index; elsewhere the entropy is not known here."""
+    """Check `entropy_sum` where an action is one index; elsewhere the entropy is not known here."""
     if _action_probabilities(policy, theta, batch) is None:
         return
     coefficients = rng.normal(size=len(batch))

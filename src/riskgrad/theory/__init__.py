@@ -5,21 +5,21 @@ from riskgrad.risk.smoothness import Smoothness as Smoothness
 from riskgrad.theory._constants import constants as constants
 from riskgrad.theory._schedule import Schedule as Schedule
 from riskgrad.theory._schedule import schedule as schedule
+from riskgrad.theory._schedule import thrifty_schedule as thrifty_schedule
 from riskgrad.theory.bounds import Guarantee as Guarantee
 from riskgrad.theory.bounds import bound as bound
 from riskgrad.theory.bounds import guarantee as guarantee
 from riskgrad.theory.bounds import iterations_for as iterations_for
-from riskgrad.theory.bounds import thrifty_schedule as thrifty_schedule
 from riskgrad.theory.gradient_bounds import GradientBounds as GradientBounds
 from riskgrad.theory.gradient_bounds import gradient_bounds as gradient_bounds
-from riskgrad.theory.table import Row as Row
+from riskgrad.theory.table import BoundRow as BoundRow
 from riskgrad.theory.table import bounds_table as bounds_table
 
 __all__ = [
+    "BoundRow",
     "Constants",
     "GradientBounds",
     "Guarantee",
-    "Row",
     "Schedule",
     "Smoothness",
     "bound",

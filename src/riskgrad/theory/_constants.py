@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from riskgrad.errors import InputError
-from riskgrad.exact.graph import checked_table
+from riskgrad.exact.graph import check_table
 from riskgrad.mdp import FiniteMDP
 from riskgrad.policy import Policy
 from riskgrad.risk import Constants
@@ -44,7 +44,7 @@ def constants(mdp: FiniteMDP, policy: Policy, *, behavior: Behavior = "uniform",
             "policy",
             "have known bounds (M_d, M_h) of its score and Hessian (`as:nabla_logpi`)",
             policy,
-            "pass bounds=(M_d, M_h) to Gibbs, or an array of features to LinearGibbs",
+            "a Gaussian has none; pass bounds=(M_d, M_h) to Gibbs, or an array of features to LinearGibbs",
         )
     norm = policy.feature_norm
     score, hessian = known
@@ -77,7 +77,7 @@ def _literal_reach(mdp: FiniteMDP) -> float:
 
 
 def _log_ratio(mdp: FiniteMDP, behavior: Behavior, *, literal: bool) -> float | None:
-    """Log M_s of a fixed behavior policy; None for the current one."""
+    """Give log M_s of a fixed behavior policy; None for the current one."""
     if isinstance(behavior, str):
         if behavior == "current":
             return None
@@ -85,7 +85,7 @@ def _log_ratio(mdp: FiniteMDP, behavior: Behavior, *, literal: bool) -> float | 
             raise InputError("behavior", "be 'uniform', 'current' or a table [S, A]", behavior)
         table = np.full((mdp.n_states, mdp.n_actions), 1.0 / mdp.n_actions)
     else:
-        table = checked_table(mdp, behavior)
+        table = check_table(mdp, behavior)
     acting = table[~mdp.terminal]
     if np.any(acting == 0.0):
         state, action = (int(index) for index in np.argwhere((table == 0.0) & ~mdp.terminal[:, None])[0])
@@ -102,7 +102,7 @@ def _log_ratio(mdp: FiniteMDP, behavior: Behavior, *, literal: bool) -> float | 
 
 
 def _longest(mdp: FiniteMDP, costs: FloatArray) -> float:
-    """The largest sum of costs [S, A] >= 0 along an episode, by backward dynamic programming."""
+    """Give the largest sum of costs [S, A] >= 0 along an episode, by backward dynamic programming."""
     rows = np.repeat(np.arange(costs.size), np.diff(mdp.offsets))
     states = rows // mdp.n_actions
     ahead = np.zeros(mdp.n_states)

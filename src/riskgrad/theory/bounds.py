@@ -16,7 +16,7 @@ derive stopping rules from these numbers: they hold for every model with the sam
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from riskgrad.errors import InputError
 from riskgrad.risk import Constants, RiskMeasure, Smoothness, parse
@@ -93,7 +93,7 @@ def guarantee(
         gap: rho* - rho(theta_0) where it is known; by default the most that it can be.
         common_random_numbers: whether the two policies of a pair share their random numbers.
     """
-    chosen = _chosen(iterations, plan)
+    chosen = _choose_plan(iterations, plan)
     at_schedule = literal and plan is None
     measure = parse(risk).smoothness(constants.at(chosen.smoothing), off_policy=off_policy, literal=literal)
     if chosen.episodes < measure.fewest_episodes:
@@ -112,7 +112,7 @@ def guarantee(
         plan=chosen,
         measure=measure,
         gradient=gradient,
-        start=2.0 * _checked_gap(gap, measure) / (chosen.iterations * chosen.step_size),
+        start=2.0 * _check_gap(gap, measure) / (chosen.iterations * chosen.step_size),
         step=product(measure.curvature, chosen.step_size, gradient.second_moment),
         error=gradient.error if literal else gradient.bias * gradient.bias,
         episodes=chosen.offp_sf_episodes if off_policy else chosen.onp_sf_episodes,
@@ -177,22 +177,7 @@ def iterations_for(
     return high
 
 
-def thrifty_schedule(iterations: int, *, step_multiplier: float = 1.0, smoothing_multiplier: float = 1.0) -> Schedule:
-    """Give a schedule with one direction and m = sqrt(N) episodes, rounded up, at least 3.
-
-    The sharp bound falls like 1 / sqrt(N) on it, as on the schedule of `tm:sf`, for every estimator whose bias is
-    O(1 / m); OnP-SF then samples about 2 N^(3/2) episodes in all, and OffP-SF N^(3/2).
-
-    Args:
-        iterations: N.
-        step_multiplier: as for `schedule`.
-        smoothing_multiplier: as for `schedule`.
-    """
-    full = schedule(iterations, step_multiplier=step_multiplier, smoothing_multiplier=smoothing_multiplier)
-    return replace(full, directions=1, episodes=max(3, full.directions))
-
-
-def _chosen(iterations: int | None, plan: Schedule | None) -> Schedule:
+def _choose_plan(iterations: int | None, plan: Schedule | None) -> Schedule:
     if plan is None and iterations is not None:
         return schedule(iterations)
     if plan is not None and iterations is None:
@@ -200,7 +185,7 @@ def _chosen(iterations: int | None, plan: Schedule | None) -> Schedule:
     raise InputError("iterations and plan", "be given one at a time", f"iterations={iterations}, plan={plan}")
 
 
-def _checked_gap(gap: float | None, measure: Smoothness) -> float:
+def _check_gap(gap: float | None, measure: Smoothness) -> float:
     if gap is None:
         return measure.span
     if not 0.0 <= gap < math.inf:

@@ -80,7 +80,7 @@ def gradient_bounds(
         if not size >= 1:
             raise InputError(name, "be at least 1", size)
     if literal:
-        return _literal(measure, float(dim), smoothing, directions, episodes)
+        return _literal_gradient_bounds(measure, float(dim), smoothing, directions, episodes)
     d, slope = float(dim), measure.slope
     per_pair, bias = measure.error / episodes, min(measure.bias / episodes, math.sqrt(measure.error / episodes)) ** 2
     common = per_pair if off_policy else bias
@@ -104,7 +104,9 @@ def gradient_bounds(
     )
 
 
-def _literal(measure: Smoothness, d: float, smoothing: float, directions: float, episodes: float) -> GradientBounds:
+def _literal_gradient_bounds(
+    measure: Smoothness, d: float, smoothing: float, directions: float, episodes: float
+) -> GradientBounds:
     smoothing_bias = smoothing * d * measure.curvature / 2.0
     direction_variance = 16.0 * math.e**2 * d * d * measure.slope * measure.slope / directions
     noise = measure.error * d * d / (smoothing * smoothing * episodes)

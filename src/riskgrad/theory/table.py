@@ -9,15 +9,15 @@ from riskgrad.distortion import DistortionFunction
 from riskgrad.errors import InputError, TooLargeError
 from riskgrad.mdp import FiniteMDP
 from riskgrad.policy import Policy
-from riskgrad.risk import Constants, DistortionMeasure, RiskMeasure, Smoothness, parse
+from riskgrad.risk import Constants, RiskMeasure, Smoothness, parse
 from riskgrad.theory._constants import Behavior, constants
 from riskgrad.theory._schedule import schedule
 from riskgrad.theory.bounds import Guarantee, guarantee, iterations_for
-from riskgrad.theory.measured import Actor, Measured, measure
+from riskgrad.theory.measurement import Actor, Measurement, measure
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class BoundRow:
     """One line of the table.
 
     Attributes:
@@ -47,7 +47,7 @@ def bounds_table(
     behavior: Behavior = "current",
     effort: int = 16,
     seed: int = 0,
-) -> list[Row]:
+) -> list[BoundRow]:
     """Put the guarantee of a run beside what the model does.
 
     Args:
@@ -80,14 +80,14 @@ def bounds_table(
     return [
         *_problem_rows(*fixed),
         *([_ratio_row(*fixed, seen)] if off_policy else []),
-        *(_distortion_rows(rho.function) if isinstance(rho, DistortionMeasure) else []),
+        *(_distortion_rows(rho.function) if rho.function is not None else []),
         *_measure_rows(sharp, literal, rho.smoothness(theirs, literal=True), seen, reason),
         *_run_rows(rho, ours, sharp, literal, off_policy=off_policy),
     ]
 
 
 def _actor(behavior: Behavior, *, off_policy: bool) -> Actor | None:
-    """Whose episodes can be played to measure errors: those of a table cannot, since a policy has to act."""
+    """Say whose episodes are played to measure errors; None for a table of probabilities, which no policy can play."""
     if not off_policy:
         return "on-policy"
     if not isinstance(behavior, str):
@@ -95,10 +95,10 @@ def _actor(behavior: Behavior, *, off_policy: bool) -> Actor | None:
     return "current" if behavior == "current" else "uniform"
 
 
-def _problem_rows(ours: Constants, theirs: Constants) -> list[Row]:
+def _problem_rows(ours: Constants, theirs: Constants) -> list[BoundRow]:
     low, high = ours.return_range or (-ours.M_r, ours.M_r)
     return [
-        Row(
+        BoundRow(
             symbol="M_r",
             meaning="largest |return|",
             literal=theirs.M_r,
@@ -106,7 +106,7 @@ def _problem_rows(ours: Constants, theirs: Constants) -> list[Row]:
             measured=max(-low, high),
             reading=f"returns lie in [{low:g}, {high:g}]; sharp constants use half of that range, {ours.half_range:g}",
         ),
-        Row(
+        BoundRow(
             symbol="M_e (eq:M_e)",
             meaning="longest episode",
             literal=float(theirs.M_e),
@@ -114,7 +114,7 @@ def _problem_rows(ours: Constants, theirs: Constants) -> list[Row]:
             measured=None,
             reading="steps",
         ),
-        Row(
+        BoundRow(
             symbol="M_d (as:nabla_logpi)",
             meaning="longest score",
             literal=theirs.M_d,
@@ -122,7 +122,7 @@ def _problem_rows(ours: Constants, theirs: Constants) -> list[Row]:
             measured=None,
             reading="approached as the policy becomes deterministic",
         ),
-        Row(
+        BoundRow(
             symbol="M_h (as:nabla_logpi)",
             meaning="largest Hessian of log pi",
             literal=theirs.M_h,
@@ -133,11 +133,11 @@ def _problem_rows(ours: Constants, theirs: Constants) -> list[Row]:
     ]
 
 
-def _distortion_rows(g: DistortionFunction) -> list[Row]:
+def _distortion_rows(g: DistortionFunction) -> list[BoundRow]:
     levels = np.linspace(0.0, 1.0, 4097)
     seen = (float(np.max(np.abs(slope(levels)))) for slope in (g.slope_at, g.bend_at))
     return [
-        Row(
+        BoundRow(
             symbol=f"{symbol} (as:g'_bound)",
             meaning=f"largest |{name}| of the distortion",
             literal=bound,
@@ -156,8 +156,8 @@ def _distortion_rows(g: DistortionFunction) -> list[Row]:
     ]
 
 
-def _ratio_row(ours: Constants, theirs: Constants, seen: Measured | None) -> Row:
-    return Row(
+def _ratio_row(ours: Constants, theirs: Constants, seen: Measurement | None) -> BoundRow:
+    return BoundRow(
         symbol="M_s (eq:is_ratio)",
         meaning="largest importance ratio",
         literal=theirs.M_s,
@@ -168,12 +168,12 @@ def _ratio_row(ours: Constants, theirs: Constants, seen: Measured | None) -> Row
 
 
 def _measure_rows(
-    sharp: Guarantee, literal: Guarantee | None, on_policy: Smoothness, seen: Measured | None, reason: str
-) -> list[Row]:
+    sharp: Guarantee, literal: Guarantee | None, on_policy: Smoothness, seen: Measurement | None, reason: str
+) -> list[BoundRow]:
     m, n = sharp.plan.episodes, sharp.plan.directions
     typical = math.sqrt(sharp.measure.error / m)
     return [
-        Row(
+        BoundRow(
             symbol="C_1 (as:mse)",
             meaning="m times the squared error of the estimated risk",
             literal=literal.measure.error if literal else None,
@@ -181,7 +181,7 @@ def _measure_rows(
             measured=seen.error if seen else None,
             reading=reason or f"with m = {m} episodes the estimate is off by at most about {typical:.3g}",
         ),
-        Row(
+        BoundRow(
             symbol="L_rho (as:lip)",
             meaning="longest gradient",
             literal=on_policy.slope,
@@ -189,7 +189,7 @@ def _measure_rows(
             measured=seen.slope if seen else None,
             reading="the trivial bound on the gradient, wherever a run ends",
         ),
-        Row(
+        BoundRow(
             symbol="L_rho' (as:smooth)",
             meaning="fastest change of the gradient",
             literal=on_policy.curvature,
@@ -197,7 +197,7 @@ def _measure_rows(
             measured=seen.curvature if seen else None,
             reading="steps much longer than its inverse are not covered",
         ),
-        Row(
+        BoundRow(
             symbol="bias (lm:bias_rho)",
             meaning="what smoothing does to the gradient",
             literal=literal.gradient.smoothing_bias if literal else None,
@@ -205,7 +205,7 @@ def _measure_rows(
             measured=seen.smoothing_bias if seen else None,
             reading=f"at mu = {sharp.plan.smoothing:.3g}",
         ),
-        Row(
+        BoundRow(
             symbol="directions (lm:bias_SF_2)",
             meaning="squared error from the choice of directions",
             literal=literal.gradient.direction_variance if literal else None,
@@ -213,7 +213,7 @@ def _measure_rows(
             measured=seen.direction_variance / n if seen else None,
             reading=f"with n = {n}",
         ),
-        Row(
+        BoundRow(
             symbol="noise (lm:bias_SF_1)",
             meaning="squared error from estimating the risk",
             literal=literal.gradient.noise if literal else None,
@@ -226,7 +226,7 @@ def _measure_rows(
 
 def _run_rows(
     risk: RiskMeasure, ours: Constants, sharp: Guarantee, literal: Guarantee | None, *, off_policy: bool
-) -> list[Row]:
+) -> list[BoundRow]:
     verdict = "says more than" if sharp.informative else "says no more than"
     try:
         needed = iterations_for(max(sharp.trivial, 1e-300), risk, ours, off_policy=off_policy)
@@ -234,7 +234,7 @@ def _run_rows(
     except InputError:
         when = "; never informative"
     return [
-        Row(
+        BoundRow(
             symbol="E||grad rho(theta_R)||^2 (tm:sf)",
             meaning="the guarantee of the run",
             literal=literal.total if literal else None,
@@ -242,7 +242,7 @@ def _run_rows(
             measured=None,
             reading=f"{verdict} the trivial L_rho^2 = {sharp.trivial:.3g}{when}",
         ),
-        Row(
+        BoundRow(
             symbol="episodes",
             meaning="what the run costs",
             literal=float(sharp.episodes),

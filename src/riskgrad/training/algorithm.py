@@ -10,6 +10,7 @@ To add an algorithm: a file in `algorithms/` with a final, frozen dataclass that
 """
 
 import dataclasses
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast
 from riskgrad.ascent import Moments
 from riskgrad.errors import InputError
 from riskgrad.policy import Policy
+from riskgrad.registry import PartList
+from riskgrad.risk import RiskMeasure
 from riskgrad.settings import Rule, check_options, default_of, facts_of
 from riskgrad.theory import Schedule
 from riskgrad.types import FloatArray
@@ -98,6 +101,7 @@ class Algorithm(ABC):
         needs_density: whether the policy must have a density, for ratios or scores.
         takes_log: whether it can learn from logged episodes.
         least_episodes: fewest episodes of an estimate that a small budget leaves.
+        preference: "auto" takes the largest among the algorithms that can train; 0 is never taken.
         episodes: m, the episodes of each estimate or batch.
         behavior: who acts: "current", or a pair (policy, theta).
         reuse_batch: whether one batch serves the whole run.
@@ -109,6 +113,7 @@ class Algorithm(ABC):
     needs_density: ClassVar[bool] = True
     takes_log: ClassVar[bool] = True
     least_episodes: ClassVar[int] = 25
+    preference: ClassVar[int] = 0
 
     episodes: int
     behavior: Any = "current"
@@ -142,6 +147,66 @@ class Algorithm(ABC):
         own: Any = self
         values = {name: getattr(own, name) for name in facts_of(own)}
         return {name: value if isinstance(value, plain) else _text(value) for name, value in values.items()}
+
+
+ALGORITHMS = PartList("algorithm", Algorithm, "riskgrad.algorithms")
+FORM: Final = "be a name such as 'score' or 'score:episodes=200', or an algorithm such as rg.Score(episodes=200)"
+
+
+def choose_algorithm(given: str | Algorithm, risk: RiskMeasure, policy: Policy) -> Algorithm:
+    """Give the algorithm that trains a policy on a measure; refuse one that cannot.
+
+    Args:
+        given: an algorithm; a name, which options may follow, as in "score:episodes=200,steps_per_batch=4"; or "auto",
+            with or without options, which takes the algorithm of the largest `preference` that can train: the score
+            algorithm where the measure has an influence, OffP-SF, which needs estimates only, where it has none, and
+            OnP-SF for a policy without a density, which can be neither scored nor reweighted.
+        risk: the measure.
+        policy: what is trained.
+    """
+    if isinstance(given, Algorithm):
+        _refuse_misfit(given, risk, policy)
+        return given
+    if not isinstance(given, str):
+        raise InputError("algorithm", FORM, given)
+    name, _, words = given.strip().lower().partition(":")
+    if name == "auto":
+        able = [kind for kind in ALGORITHMS.parts() if not _find_misfit(kind, risk, policy)]
+        kind = max(able, key=lambda kind: kind.preference)
+    else:
+        kind = ALGORITHMS.find(name, "or 'auto'")
+    algorithm = set_options(kind, _read_words(given, words))
+    _refuse_misfit(algorithm, risk, policy)
+    return algorithm
+
+
+def _read_words(text: str, words: str) -> dict[str, Any]:
+    """Read what follows the name of an algorithm: option=value, apart by commas."""
+    options: dict[str, Any] = {}
+    for word in filter(None, words.split(",")):
+        key, _, value = word.partition("=")
+        try:
+            options[key.strip().replace("-", "_")] = json.loads(value)
+        except json.JSONDecodeError as problem:
+            raise InputError("algorithm", FORM, text) from problem
+    return options
+
+
+def _find_misfit(kind: Any, risk: RiskMeasure, policy: Policy) -> tuple[str, str, object, str] | None:
+    """Say why an algorithm cannot train; None if it can."""
+    if kind.needs_density and not policy.has_density:
+        advice = "OnP-SF needs neither: rg.OnPSF() or algorithm='onp-sf'"
+        return "policy", f"be random for the ratios and scores of {kind.name}", policy, advice
+    if kind.needs_influence and not risk.has_influence:
+        advice = "use onp-sf or offp-sf, which need only estimates"
+        return "risk", f"have an influence function for {kind.name}", str(risk), advice
+    return None
+
+
+def _refuse_misfit(algorithm: Algorithm, risk: RiskMeasure, policy: Policy) -> None:
+    misfit = _find_misfit(algorithm, risk, policy)
+    if misfit is not None:
+        raise InputError(*misfit)
 
 
 def set_options(kind: Any, given: Mapping[str, Any]) -> Algorithm:

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
+from riskgrad.checks import check_theta
 from riskgrad.errors import InputError
 from riskgrad.policy import Policy
-from riskgrad.policy.base import checked_theta as check_theta
 from riskgrad.random import Purpose, Stream
 from riskgrad.sources import LoggedEpisodes, Source
 from riskgrad.training.algorithm import Algorithm, Circumstances, State

@@ -1,26 +1,31 @@
 """Ascent steps on one batch, each reweighted to the theta that it starts from.
 
-One step per batch is the paper's. On a batch of the current policy more steps are taken, while the effective sample
-size stays above the floor.
+One step per batch is the paper's. On a batch of the current policy more steps are taken, while the batch is worth more
+than a floor, a part of its m episodes (see `riskgrad.weights`). Below the floor it says too little:
+
+- perturbed policies too far from theta: the smoothing is halved until they are not,
+- a step that leads there, where the next batch will not be the new policy's own: the step is halved, then refused,
+- theta itself is there: no step is taken on this batch.
+
+Each is an event in the record of the run. A floor of 0 switches all of them off.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from riskgrad.checks import check_count, check_share
-from riskgrad.gradient.noise import batch_error, estimate_errors
 from riskgrad.risk import RiskMeasure
+from riskgrad.risk.base import error_of_mean
 from riskgrad.settings import Rule, option
 from riskgrad.training.algorithm import Algorithm, Info, State
 from riskgrad.training.batches import check_behavior, find_floor
-from riskgrad.training.guards import ratios_from_logs, shorten_smoothing, shorten_step, worth, worth_at
 from riskgrad.training.normalization import policy_after
 from riskgrad.training.problem import Problem
 from riskgrad.types import FloatArray, Gradient
-from riskgrad.weights import log_ratios
+from riskgrad.weights import MOST_HALVINGS, log_ratios, ratios_from_logs, worth, worth_at
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,7 @@ class Climb:
 
     Attributes:
         batch: the episodes.
+        events: what happened; to be added to.
     """
 
     def __init__(self, problem: Problem, state: State, own: Reweighting) -> None:
@@ -84,7 +90,7 @@ class Climb:
         self._most, self._floor = own.steps_per_batch, own.ess_floor
         self._least = own.ess_floor * len(self.batch.values)
         self._line: dict[str, Any] = {}
-        self._events: list[str] = []
+        self.events: list[str] = []
 
     def points(self) -> Iterator[Point]:
         """Give the points at which a gradient is wanted, until the steps are taken or the batch is worth too little.
@@ -93,48 +99,17 @@ class Climb:
         """
         m = len(self.batch.values)
         for number in range(self._most):
-            point = self._point(number)
+            theta, weights, size = self._now.theta, None, float(m)
+            if number > 0 or not self._problem.batches.on_current:
+                logs = log_ratios(self._start.policy, theta[np.newaxis], self.batch)
+                weights, size = ratios_from_logs(logs)[0], float(worth(logs)[0])
             if number == 0:
-                self._line = self._describe(point)
-            if point.size < self._least:
+                self._line = self._describe(weights, size)
+            if size < self._least:
                 if number == 0:
-                    self._events.append(f"no step taken: the batch is worth {point.size:.1f} of {m} episodes")
+                    self.events.append(f"no step taken: the batch is worth {size:.1f} of {m} episodes")
                 return
-            yield point
-
-    def weigh_around(self, point: Point, directions: FloatArray, smoothing: float) -> tuple[float, FloatArray, float]:
-        """Weigh the batch for the perturbed policies, closer to theta where it would be worth too little.
-
-        Args:
-            point: where.
-            directions: unit vectors [n, d].
-            smoothing: mu.
-
-        Returns:
-            the smoothing, perhaps shortened; psi of the perturbed policies [2n, m]; and how many episodes the batch is
-            worth for the worst of them.
-        """
-
-        def logs_at(mu: float) -> FloatArray:
-            thetas = np.concatenate([point.theta + mu * directions, point.theta - mu * directions])
-            return log_ratios(self._start.policy, thetas, self.batch)
-
-        mu, logs, smallest, event = shorten_smoothing(logs_at, smoothing, self._floor * point.size)
-        if event is not None:
-            self._events.append(event)
-        return mu, ratios_from_logs(logs), smallest
-
-    def with_batch_error(
-        self, gradient: Gradient, point: Point, psi: FloatArray, directions: FloatArray, smoothing: float
-    ) -> Gradient:
-        """Give the gradient with the batch's own error, which all directions share, beside that of the directions.
-
-        It is told for the first step only. A full finite difference has no error of its directions.
-        """
-        if point.number > 0:
-            return Gradient(gradient.vector, float("nan"))
-        own = batch_error(point.rho, self.batch.values, psi, directions, smoothing)
-        return Gradient(gradient.vector, float(np.hypot(np.nan_to_num(gradient.standard_error), own)))
+            yield Point(number, self._problem.way.measure(self._line["path"]), theta, weights, size)
 
     def ascend(self, gradient: Gradient, size: float) -> None:
         """Take a step along a gradient that `size` episodes are behind."""
@@ -145,7 +120,7 @@ class Climb:
             theta, event = shorten_step(
                 lambda there: worth_at(self._start.policy, there, self.batch), state.theta, theta, self._least
             )
-            self._events += [] if event is None else [event]
+            self.events += [] if event is None else [event]
         self._now = replace(state, theta=theta, moments=moments)
         if self._line["steps"] == 0:
             self._line |= {"gradient_norm": gradient.norm, "gradient_error": gradient.standard_error, "ess": size}
@@ -155,28 +130,47 @@ class Climb:
         """Give where the iteration ends, and what it tells."""
         start, problem = self._start, self._problem
         moves = problem.moves_statistics(start) and problem.batches.renewed
-        policy = policy_after(start.policy, self.batch, moves)
+        policy = policy_after(start.policy, self.batch) if moves else start.policy
         state = replace(self._now, iteration=start.iteration + 1, policy=policy)
-        return state, Info({**self._line, "events": self._events}, self._sampled, self.batch.values)
+        return state, Info({**self._line, "events": self.events}, self._sampled, self.batch.values)
 
-    def _point(self, number: int) -> Point:
-        theta, weights, size = self._now.theta, None, float(len(self.batch.values))
-        if number > 0 or not self._problem.batches.on_current:
-            logs = log_ratios(self._start.policy, theta[np.newaxis], self.batch)
-            weights, size = ratios_from_logs(logs)[0], float(worth(logs)[0])
-        return Point(number, self._problem.measure(self._start), theta, weights, size)
-
-    def _describe(self, point: Point) -> dict[str, Any]:
-        """Give what the record says of where the iteration begins."""
-        values, risk = self.batch.values, self._problem.risk
-        weights = np.ones(len(values)) if point.weights is None else point.weights
+    def _describe(self, psi: FloatArray | None, size: float) -> dict[str, Any]:
+        """Give what the record says of where the iteration begins, by weights psi [m] worth `size` episodes."""
+        values, risk, path = self.batch.values, self._problem.risk, self._problem.path_weight(self._start)
+        weights = np.ones(len(values)) if psi is None else psi
         return {
-            "risk": float(risk.estimate(values, point.weights)),
+            "risk": float(risk.estimate(values, psi)),
             "mean": float(np.sum(weights * values) / np.sum(weights)),
-            **estimate_errors(risk, values, point.weights),
-            "path": self._problem.path_weight(self._start),
+            "mean_error": error_of_mean(values, psi),
+            "risk_error": risk.standard_error(values, psi),
+            "path": path,
             "gradient_norm": None,
             "gradient_error": None,
-            "ess": point.size,
+            "ess": size,
             "steps": 0,
         }
+
+
+def shorten_step(
+    worth_of: Callable[[FloatArray], float], theta: FloatArray, moved: FloatArray, least: float
+) -> tuple[FloatArray, str | None]:
+    """Shorten a step until the batch is still worth enough where it leads; theta itself if that does not help.
+
+    Args:
+        worth_of: theta [d] -> worth of the batch there.
+        theta: from where [d].
+        moved: to where [d].
+        least: the worth that is enough; 0 for any.
+
+    Returns:
+        where to, and what happened, or None.
+    """
+    if least == 0.0:
+        return moved, None
+    part = 1.0
+    for _ in range(MOST_HALVINGS):
+        there = theta + part * (moved - theta)
+        if worth_of(there) >= least:
+            return there, None if part == 1.0 else f"step shortened to {part:g} of its length"
+        part /= 2.0
+    return theta, "step refused: there the batch would be worth too little"

@@ -6,42 +6,66 @@ and a theta means something only with those that were in force at it. They are k
 
 theta_R of the paper (R uniform on theta_0 .. theta_{N-1}) is kept by a reservoir of one: theta_k replaces it with
 probability 1 / (k + 1), so that an interrupted run has one as well.
+
+Which iterate is the best is judged by held-out episodes, which no step has used and which count in the cost: at up to 5
+iterates, the first and the last among them. Where the current policy acts, an iterate plays fresh episodes of its own,
+with the same random numbers for all, so that they compare well. Elsewhere one held-out batch of the policy that acts is
+reweighted for each iterate.
 """
 
 import math
 import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
+import numpy as np
+
+from riskgrad.policy import Policy
 from riskgrad.random import Purpose, Stream
 from riskgrad.run import Run
-from riskgrad.run.callbacks import tell
-from riskgrad.run.record import Line, round_trip
-from riskgrad.run.result import run_from_facts
-from riskgrad.run.signals import StopRequest
-from riskgrad.run.store import Store, open_store
-from riskgrad.settings import Settings, TrainOptions
-from riskgrad.training.algorithm import State
-from riskgrad.training.judging import Judge, find_judge, judged_iterations
+from riskgrad.run.callbacks import StopRequest, tell
+from riskgrad.run.result import current_versions, run_from_facts
+from riskgrad.run.store import Line, Store, open_store, round_trip
+from riskgrad.settings import TrainOptions
 from riskgrad.training.normalization import first_policy
-from riskgrad.training.plan import Plan
+from riskgrad.training.plan import Plan, judged_iterations
+from riskgrad.training.problem import Problem
 from riskgrad.training.progress import Iterate, Progress, read_progress
-from riskgrad.types import FloatArray
+from riskgrad.types import Episodes, FloatArray
+from riskgrad.weights import log_ratios, ratios_from_logs, worth
 
 
-def run_training(plan: Plan, settings: Settings, options: TrainOptions) -> Run:
+@dataclass(frozen=True)
+class Judge:
+    """How iterates are compared.
+
+    Attributes:
+        value: (policy, theta [d]) -> estimate of the risk; not finite where the episodes say too little, and then not
+            chosen.
+        first: episodes sampled when the first iterate is judged.
+        later: episodes sampled for each later one.
+    """
+
+    value: Callable[[Policy, FloatArray], float]
+    first: int
+    later: int
+
+
+def run_training(plan: Plan, options: TrainOptions) -> Run:
     """Run an algorithm from where it is to its end, or to where it is stopped.
 
     Args:
         plan: the problem and the algorithm.
-        settings: what is kept of what the run was asked to do.
         options: where it is kept, and who is told.
 
     Returns:
         the run so far.
     """
-    problem = plan.problem
+    problem, settings = plan.problem, plan.settings
     judge = find_judge(problem, plan.held_out, plan.algorithm.ess_floor)
+    versions = current_versions()
     with open_store(options.folder, options.resume, settings) as store, StopRequest() as stop:
-        progress = _begin(plan, store)
+        progress = _begin(plan, store, versions)
         done = progress.state.iteration
         saved, saved_at = (done if done else None), time.monotonic()
         while progress.state.iteration < problem.iterations and not stop.name:
@@ -56,21 +80,21 @@ def run_training(plan: Plan, settings: Settings, options: TrainOptions) -> Run:
             if tell(options.callback, line, progress.state.theta, returns):
                 break
         ended = _finish(plan, judge, progress)
-        done = progress.state.iteration
+        facts, arrays, done = progress.facts(settings), progress.arrays(), progress.state.iteration
         if store is not None and (ended or saved != done):
-            store.checkpoint(done, progress.arrays(), progress.facts(settings))
-    facts = {**progress.facts(settings), "history": progress.history}
-    return run_from_facts(progress.arrays(), facts, problem.policy)
+            store.checkpoint(done, arrays, facts)
+    return run_from_facts(arrays, {**facts, "history": progress.history}, problem.policy)
 
 
-def _begin(plan: Plan, store: Store | None) -> Progress:
-    problem = plan.problem
+def _begin(plan: Plan, store: Store | None, versions: dict[str, str]) -> Progress:
+    problem, state, cost = plan.problem, plan.start, 0
     if store is not None and store.found is not None:
-        return read_progress(problem.policy, store.found, store.history)
-    policy, cost = first_policy(problem)
-    first = Iterate(policy, problem.theta)
-    state = State(0, policy, problem.theta, problem.ascent.start(problem.dim))
-    return Progress(state, first, first, episodes=cost, notes=list(problem.notes))
+        return read_progress(problem.policy, store.found, store.history, versions)
+    if problem.normalize:
+        policy, cost = first_policy(problem, state.theta)
+        state = replace(state, policy=policy)
+    first = Iterate(state.policy, state.theta)
+    return Progress(state, first, first, episodes=cost, notes=list(problem.notes), versions=versions)
 
 
 def _advance(plan: Plan, judge: Judge | None, progress: Progress) -> tuple[Line, FloatArray | None]:
@@ -111,3 +135,41 @@ def _finish(plan: Plan, judge: Judge | None, progress: Progress) -> bool:
     if judge is None:
         progress.best = progress.now
     return ended
+
+
+def find_judge(problem: Problem, episodes: int, floor: float) -> Judge | None:
+    """Give the judge of a run; None where no episode is held out.
+
+    Args:
+        problem: what is maximized.
+        episodes: held-out episodes.
+        floor: least effective sample size, as a part of them, where they are reweighted.
+    """
+    if episodes == 0:
+        return None
+    apart = problem.batches.apart
+    if apart is not None:
+        return Judge(_judge_by_weights(problem, apart, floor), 0 if problem.batches.logged is not None else episodes, 0)
+
+    def value(policy: Policy, theta: FloatArray) -> float:
+        stream = Stream(problem.seed, Purpose.HELD_OUT)
+        returns = problem.source.returns(policy, theta[np.newaxis], episodes, stream)
+        return float(problem.risk.estimate(returns.values)[0])
+
+    return Judge(value, episodes, episodes)
+
+
+def _judge_by_weights(
+    problem: Problem, apart: Callable[[Policy], Episodes], floor: float
+) -> Callable[[Policy, FloatArray], float]:
+    drawn: list[Episodes] = []
+
+    def value(policy: Policy, theta: FloatArray) -> float:
+        if not drawn:
+            drawn.append(apart(policy))
+        logs = log_ratios(policy, theta[np.newaxis], drawn[0])
+        if worth(logs)[0] < floor * len(drawn[0].values):
+            return float("nan")
+        return float(problem.risk.estimate(drawn[0].values, ratios_from_logs(logs)[0]))
+
+    return value

@@ -40,15 +40,15 @@ def statistics_move(k: int, iterations: int) -> bool:
     return k < MOVING_PART * iterations
 
 
-def first_policy(problem: "Problem") -> tuple[Policy, int]:
-    """Give the policy that acts by theta_0, and how many episodes it took to find its statistics."""
+def first_policy(problem: "Problem", theta: FloatArray) -> tuple[Policy, int]:
+    """Give the policy that acts by theta_0 [d], and how many episodes it took to find its statistics."""
     source, policy = problem.source, problem.policy
     if not problem.normalize or policy.statistics is not None:
         return policy, 0
     logged = problem.batches.logged
     if logged is not None:
         return Normalized(policy, batch_statistics(logged)), 0
-    theta, stream, m = problem.theta, Stream(problem.seed, Purpose.OBSERVING), FIRST_EPISODES
+    stream, m = Stream(problem.seed, Purpose.OBSERVING), FIRST_EPISODES
     if source.observes and isinstance(source.gives, Vectors):
         none = ObservationStatistics.none(source.gives.size)
         _, seen = source.returns_and_statistics(policy, theta[np.newaxis], m, stream, None, none)
@@ -98,10 +98,10 @@ def play_and_observe(
     return returns.values, policy.by(seen)
 
 
-def policy_after(policy: Policy, batch: Episodes, moves: bool) -> Policy:
+def policy_after(policy: Policy, batch: Episodes) -> Policy:
     """Give the policy by the statistics that it has once a recorded batch was seen."""
     before = policy.statistics
-    return policy if not moves or before is None else policy.by(before.merge(batch_statistics(batch)))
+    return policy if before is None else policy.by(before.merge(batch_statistics(batch)))
 
 
 def batch_statistics(batch: Episodes) -> ObservationStatistics:

@@ -6,25 +6,25 @@ the usual batch of 400 a run has four iterations, and learns next to nothing. So
 """
 
 import math
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from riskgrad.ascent import parse_ascent
 from riskgrad.errors import InputError
-from riskgrad.paths import find_way
+from riskgrad.paths import Way
 from riskgrad.policy import Policy
-from riskgrad.policy.base import checked_theta as check_theta
-from riskgrad.random import Purpose, Stream
 from riskgrad.risk import RiskMeasure
-from riskgrad.settings import Options, TrainOptions, default_of, facts_of
+from riskgrad.settings import Options, Settings, TrainOptions, default_of, describe_env_options, facts_of
 from riskgrad.sources import LoggedEpisodes, Source
 from riskgrad.theory import schedule as theorem
-from riskgrad.training.algorithm import Algorithm, Circumstances
+from riskgrad.training.algorithm import Algorithm, Circumstances, State, choose_algorithm
 from riskgrad.training.batches import choose_batches
-from riskgrad.training.judging import HELD_OUT_SHARE, count_held_out, judged_iterations
 from riskgrad.training.normalization import check_normalizable, first_cost
 from riskgrad.training.problem import Problem
+from riskgrad.types import FloatArray, describe, digest
 
+TIMES_JUDGED: Final = 4  # how often iterates are judged by held-out episodes, besides the last
+HELD_OUT_SHARE: Final = 0.1  # these episodes, as a part of those for training
 LEAST_ITERATIONS: Final = 80  # a budget that allows fewer with the usual m makes m smaller
 LEAST_IN_TAIL: Final = 2  # episodes that a small budget leaves in the tail of each estimate
 UNKNOWN_SLOPE: Final = 10.0  # stands for M_g' where the measure is no distortion, or has no bound
@@ -40,64 +40,105 @@ class Plan:
     Attributes:
         problem: what the algorithm is given.
         algorithm: with all of its options.
+        start: where the ascent begins, before observations are normalized.
         held_out: episodes by which an iterate is judged.
+        settings: what the run was asked to do, as a file can hold it.
     """
 
     problem: Problem
     algorithm: Algorithm
+    start: State
     held_out: int
+    settings: Settings
 
 
 def plan_training(
-    source: Source, policy: Policy, risk: RiskMeasure, algorithm: Algorithm, options: TrainOptions
+    source: Source, policy: Policy, theta: FloatArray, way: Way, options: TrainOptions, known: Settings
 ) -> Plan:
-    """Settle every option, and check what can be checked before the first episode."""
-    facts, schedule = facts_of(Options), options.schedule
-    iterations = options.iterations or default_of(facts["iterations"], schedule)
+    """Settle every option, and check what can be checked before the first episode.
+
+    Args:
+        source: where episodes come from.
+        policy: what is trained.
+        theta: theta_0 [d].
+        way: the named measure, and the path to it.
+        options: as they were given.
+        known: what is known of the settings already: the measure, the environment and the policy.
+    """
+    risk, schedule, usual = way.risk, options.schedule, facts_of(Options)
+    iterations = options.iterations or default_of(usual["iterations"], schedule)
     theorem_plan = theorem(iterations) if schedule == "paper" else None
     bonus = options.entropy
     if bonus is None:
-        bonus = default_of(facts["entropy"], schedule, policy.has_density)
+        bonus = default_of(usual["entropy"], schedule, policy.has_density)
+    given = choose_algorithm(options.algorithm, risk, policy)
     is_log = isinstance(source, LoggedEpisodes)
-    if is_log and not algorithm.takes_log:
-        raise InputError("algorithm", "learn from logged episodes", algorithm.name, "try 'offp-sf' or 'score'")
-    circumstances = Circumstances(
-        schedule=schedule,
-        plan=theorem_plan,
-        dim=policy.dim,
-        has_density=policy.has_density,
-        slope=find_slope(risk),
-        has_bonus=bonus > 0.0,
-        max_episodes=options.max_episodes,
-        is_log=is_log,
+    if is_log and not given.takes_log:
+        raise InputError("algorithm", "learn from logged episodes", given.name, "try 'offp-sf' or 'score'")
+    algorithm = given.fill_options(
+        Circumstances(
+            schedule=schedule,
+            plan=theorem_plan,
+            dim=policy.dim,
+            has_density=policy.has_density,
+            slope=find_slope(risk),
+            has_bonus=bonus > 0.0,
+            max_episodes=options.max_episodes,
+            is_log=is_log,
+        )
     )
-    filled = algorithm.fill_options(circumstances)
-    cost = filled.episodes * filled.count_estimates(bonus > 0.0)
+    cost = algorithm.episodes * algorithm.count_estimates(bonus > 0.0)
     if options.max_episodes is not None:
         iterations = afford_iterations(options, cost, first_cost(options.normalize, policy))
     if options.normalize:
-        check_normalizable(source, policy, filled.takes_log)
+        check_normalizable(source, policy, algorithm.takes_log)
     held_out = count_held_out(options.held_out, iterations, cost)
     step_size = options.step_size
     if step_size is None:
-        given = theorem_plan if schedule == "paper" else usual_step(policy)
-        step_size = default_of(facts["step_size"], schedule, given)
-    first = Stream(options.seed, Purpose.INITIAL).generator()
-    theta = options.theta
-    start = policy.initial_theta(first) if theta is None else check_theta(theta, policy.dim).copy()
+        step_size = default_of(usual["step_size"], schedule, theorem_plan or usual_step(policy))
+    ascent = parse_ascent(step_size)
+    step_text = describe(ascent)
+    start = State(0, policy, theta, ascent.start(policy.dim))
     problem = Problem(
         source=source,
         policy=policy,
-        theta=start,
-        way=find_way(options.risk_path, risk, schedule),
-        ascent=parse_ascent(step_size),
+        way=way,
+        ascent=ascent,
         iterations=iterations,
         seed=options.seed,
         entropy=float(bonus),
         normalize=options.normalize,
-        batches=choose_batches(source, filled, start, options.seed, held_out),
+        batches=choose_batches(source, algorithm, theta, options.seed, held_out),
     )
-    return Plan(problem, filled, held_out)
+    settings = replace(
+        known,
+        **_describe_options(options, given),
+        step_size=step_text,
+        iterations=iterations,
+        algorithm=algorithm.name,
+        own=algorithm.options(),
+        risk_path=str(way),
+        entropy=problem.entropy,
+        held_out=held_out,
+        start=digest(theta),
+    )
+    return Plan(problem, algorithm, start, held_out, settings)
+
+
+def _describe_options(options: TrainOptions, algorithm: Algorithm) -> dict[str, Any]:
+    """Give the options that no rule settles, as a file can hold them, and the names of all that were given."""
+    env_options, env_options_text = describe_env_options(options.env_options)
+    usual, own, usual_own = TrainOptions(), algorithm.options(), type(algorithm)().options()
+    given = [name for name in facts_of(Options) if getattr(options, name) != getattr(usual, name)]
+    given += [name for name, value in own.items() if value != usual_own[name]]
+    as_given = ("horizon", "discount", "normalize", "schedule")
+    return {
+        **{name: getattr(options, name) for name in as_given},
+        "env_options": env_options,
+        "env_options_text": env_options_text,
+        "seed": int(options.seed),
+        "given": tuple(given),
+    }
 
 
 def usual_step(policy: Policy) -> float:
@@ -150,3 +191,21 @@ def afford_iterations(options: TrainOptions, cost: int, first: int) -> int:
         rule = f"allow one iteration and the episodes that judge it, {total(1)} episodes"
         raise InputError("max_episodes", rule, budget)
     return count
+
+
+def judged_iterations(iterations: int) -> frozenset[int]:
+    """Give the iterations at which iterates are judged; the last iterate is judged when the run ends."""
+    count = min(TIMES_JUDGED, iterations)
+    return frozenset(j * iterations // count for j in range(count))
+
+
+def count_held_out(given: int | None, iterations: int, cost: int) -> int:
+    """Give the episodes by which an iterate is judged: as given, or a share of those for training.
+
+    Args:
+        given: what the user gave.
+        iterations: N.
+        cost: episodes of one iteration.
+    """
+    share = HELD_OUT_SHARE * iterations * cost / (len(judged_iterations(iterations)) + 1)
+    return default_of(facts_of(Options)["held_out"], "practical", share) if given is None else given

@@ -9,11 +9,12 @@ Two things change along a run, both off in the paper's algorithms:
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from riskgrad.ascent import Ascent
-from riskgrad.gradient.bonus import entropy_gradient
 from riskgrad.paths import Way
 from riskgrad.policy import Policy
 from riskgrad.random import Purpose, Stream
@@ -24,6 +25,8 @@ from riskgrad.training.batches import Batches
 from riskgrad.training.normalization import play_and_observe, statistics_move
 from riskgrad.types import Episodes, FloatArray, IntArray
 
+MOST_OBSERVATIONS: Final = 4096  # of a batch, at which the entropy is taken
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -32,7 +35,6 @@ class Problem:
     Attributes:
         source: where episodes come from.
         policy: what is trained, as it was given.
-        theta: theta_0 [d].
         way: the measure, and the path to it.
         ascent: how theta moves.
         iterations: N.
@@ -44,7 +46,6 @@ class Problem:
 
     source: Source
     policy: Policy
-    theta: FloatArray
     way: Way
     ascent: Ascent
     iterations: int
@@ -62,10 +63,6 @@ class Problem:
     def risk(self) -> RiskMeasure:
         """The named measure."""
         return self.way.risk
-
-    def stream(self, purpose: Purpose, state: State) -> Stream:
-        """Give the random numbers of an iteration for one purpose."""
-        return Stream(self.seed, purpose, state.iteration)
 
     def path_weight(self, state: State) -> float:
         """Give how far on the path the measure is, in [0, 1]."""
@@ -91,7 +88,7 @@ class Problem:
         Returns:
             their returns [P, m], and the policy by the statistics of what they observed.
         """
-        stream = self.stream(Purpose.TRAINING, state)
+        stream = Stream(self.seed, Purpose.TRAINING, state.iteration)
         return play_and_observe(
             self.source, state.policy, thetas, episodes, stream, pairs, self.moves_statistics(state)
         )
@@ -107,7 +104,9 @@ class Problem:
         """Give the gradient of the bonus from a batch of its own, and how many episodes that took."""
         if self.entropy == 0.0:
             return 0.0, 0
-        batch = self.source.record(state.policy, state.theta, episodes, self.stream(Purpose.TRAINING, state))
+        batch = self.source.record(
+            state.policy, state.theta, episodes, Stream(self.seed, Purpose.TRAINING, state.iteration)
+        )
         return self.bonus(state, state.theta, batch), episodes
 
     def ascend(self, state: State, uphill: FloatArray, policy: Policy) -> State:
@@ -130,3 +129,34 @@ class Problem:
         if self.normalize:
             notes.append("observations were normalized; each theta goes with the statistics in force at it")
         return (*notes, *self.batches.notes)
+
+
+def entropy_gradient(policy: Policy, theta: FloatArray, batch: Episodes) -> FloatArray:
+    """Give the gradient [d] of the policy's entropy, averaged over the visits of a batch.
+
+    It is exact at each state (`Policy.entropy_sum`), so that the bonus adds no noise of its own. Visits to the same
+    integer state are counted together; of other observations at most 4096, evenly spread over the batch, are used.
+
+    Args:
+        policy: what acts; it must have a density.
+        theta: its parameters [d].
+        batch: the visits.
+
+    Returns:
+        the gradient [d].
+    """
+    observations, shares = _visited(batch)
+    return policy.entropy_sum(theta, observations, shares)
+
+
+def _visited(batch: Episodes) -> tuple[NDArray[Any], FloatArray]:
+    """Give the observations of a batch and the share of visits that each stands for."""
+    observations = batch.observations
+    counts = batch.counts.astype(np.float64)
+    if observations.ndim == 1 and observations.dtype.kind in "iu":
+        observations, where = np.unique(observations, return_inverse=True)
+        counts = np.bincount(where, weights=counts)
+    elif len(observations) > MOST_OBSERVATIONS:
+        rows = np.linspace(0, len(observations) - 1, MOST_OBSERVATIONS).astype(np.int64)
+        observations, counts = observations[rows], counts[rows]
+    return observations, counts / np.sum(counts)

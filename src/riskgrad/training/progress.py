@@ -11,9 +11,14 @@ import numpy as np
 
 from riskgrad.policy import Policy
 from riskgrad.run.checkpoint import Checkpoint
-from riskgrad.run.record import Line
-from riskgrad.run.result import THETAS, flatten_iterates, read_statistics, with_statistics
-from riskgrad.run.versions import changed_versions, current_versions
+from riskgrad.run.result import (
+    THETAS,
+    changed_versions,
+    flatten_iterates,
+    read_statistics,
+    with_statistics,
+)
+from riskgrad.run.store import Line
 from riskgrad.settings import Settings
 from riskgrad.training.algorithm import State
 from riskgrad.types import FloatArray
@@ -53,7 +58,7 @@ class Progress:
     held_out_episodes: int = 0
     finished: bool = False
     notes: list[str] = field(default_factory=list[str])
-    versions: dict[str, str] = field(default_factory=current_versions)
+    versions: dict[str, str] = field(default_factory=dict[str, str])
     history: list[Line] = field(default_factory=list[Line])
 
     @property
@@ -80,13 +85,14 @@ class Progress:
         }
 
 
-def read_progress(policy: Policy, found: Checkpoint, history: list[Line]) -> Progress:
+def read_progress(policy: Policy, found: Checkpoint, history: list[Line], versions: dict[str, str]) -> Progress:
     """Give the progress that a checkpoint holds.
 
     Args:
         policy: what theta is for, as it was given.
         found: the checkpoint.
         history: the lines up to it.
+        versions: what it goes on with.
     """
     arrays, facts = found.arrays, found.facts
     statistics = read_statistics(arrays)
@@ -94,7 +100,7 @@ def read_progress(policy: Policy, found: Checkpoint, history: list[Line]) -> Pro
         Iterate(with_statistics(policy, statistics.get(name)), np.asarray(arrays[name])) for name in THETAS
     )
     moments = {name.removeprefix(MOMENTS): array for name, array in arrays.items() if name.startswith(MOMENTS)}
-    more = [note for note in (found.note, changed_versions(facts["versions"], current_versions())) if note]
+    more = [note for note in (found.note, changed_versions(facts["versions"], versions)) if note]
     return Progress(
         state=State(found.iteration, now.policy, now.theta, moments),
         random=random,

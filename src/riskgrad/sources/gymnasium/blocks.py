@@ -138,7 +138,7 @@ def cut_for_workers(
 
 
 def _block_edges(total: int, workers: int) -> list[int]:
-    """Where blocks of episodes begin and end: half of each worker's share of the rest, and at last a few episodes."""
+    """Give where blocks begin and end: each has half of a worker's share of the rest, the last ones a few episodes."""
     edges, least = [0], max(1, min(SMALLEST_BLOCK, total // workers))
     while edges[-1] < total:
         rest = total - edges[-1]

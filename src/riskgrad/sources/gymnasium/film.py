@@ -13,13 +13,12 @@ import gymnasium
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskgrad.checks import check_count, check_theta
 from riskgrad.errors import InputError, StorageError
 from riskgrad.making import strip_wrappers
 from riskgrad.mdp.models import MODELS
 from riskgrad.policy import Policy
-from riskgrad.policy.base import checked_theta
 from riskgrad.random import Stream
-from riskgrad.sources.base import checked_episodes
 from riskgrad.sources.gymnasium.source import GymnasiumSource
 from riskgrad.sources.resolve import Environment, resolve_source
 
@@ -108,17 +107,17 @@ def film(
 
 
 def _shoot(source: GymnasiumSource, policy: Policy, theta: ArrayLike, stream: Stream, episodes: int) -> _Camera:
-    vector = checked_theta(theta, policy.dim)
+    vector = check_theta(theta, policy.dim)
     env = source.make_rendering()
     _refuse_blind(env, source.env_name)
     camera = _Camera(strip_wrappers(env))  # the horizon of the source counts, as it does where nothing is filmed
     with GymnasiumSource(camera, source.horizon, source.discount, greedy=source.greedy) as single:
-        single.returns(policy, vector[np.newaxis], checked_episodes(episodes), stream)
+        single.returns(policy, vector[np.newaxis], check_count("episodes", episodes), stream)
     return camera
 
 
 def _refuse_blind(env: "gymnasium.Env[Any, Any]", name: str) -> None:
-    """Refuse an environment that cannot show itself after all, such as one whose drawing library is missing."""
+    """Refuse an environment that does not render frames, such as one whose drawing library is missing."""
     try:
         env.reset(seed=0)
         shot = np.asarray(env.render())
@@ -129,7 +128,7 @@ def _refuse_blind(env: "gymnasium.Env[Any, Any]", name: str) -> None:
 
 
 def checked_film_path(path: str | Path) -> Path:
-    """Refuse another kind of film than the one that can be written."""
+    """Give the path of a film; refuse one that does not end in .gif."""
     place = Path(path)
     if place.suffix.lower() != ".gif":
         raise InputError("path", "end in .gif", str(path), "other films need an encoder that is not part of riskgrad")

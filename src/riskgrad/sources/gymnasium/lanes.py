@@ -5,8 +5,8 @@ per turn, so that the policy is asked once per turn rather than once per step. W
 that: its environment is reset with its own seed, and its actions come from its own stream.
 
 All that is done for a single step is to call the environment and to put what it gives into lists. Observations,
-rewards and ages are then seen to for all lanes at once. An answer that cannot be used is looked for lane by lane, so
-that the message names the episode it came from.
+rewards and ages are then handled for all lanes at once. Only where that fails are lanes checked one by one, so that
+the message names the episode that the bad answer came from.
 """
 
 from collections.abc import Callable
@@ -58,7 +58,7 @@ class SingleLanes:
 
 
 class _Front(NamedTuple):
-    """What the busy lanes [b] hold, as views: the streams and the observations they are at, and whose they are."""
+    """The state of the busy lanes [b], as views: whose episodes they play, their streams, observations and sums."""
 
     episodes: IntArray
     rows: IntArray
@@ -75,7 +75,7 @@ class _Front(NamedTuple):
 
 
 class _SingleRun:
-    """One block on its way: the state of each lane, the busy ones in front."""
+    """A block while it is played: the state of each lane, the busy ones in front."""
 
     def __init__(self, lanes: SingleLanes, block: EpisodeBlock) -> None:
         self.lanes, self.block = lanes, block
@@ -208,7 +208,7 @@ class _SingleRun:
 
 
 def _observation_of_reset(answer: Any) -> Any:
-    """Give the observation of a reset; an older one gave nothing else, and might be a pair of numbers."""
+    """Give the observation from what `reset` gave; refuse an older `reset`, which gave the observation alone."""
     parts = cast("tuple[Any, ...]", answer) if isinstance(answer, tuple) else ()
     if len(parts) != 2:
         raise TypeError("it has to give (observation, info), as that of gymnasium.Env does")
@@ -216,5 +216,5 @@ def _observation_of_reset(answer: Any) -> Any:
 
 
 def _advice_for(error: Exception, word: str, advice: str) -> str:
-    """Give the advice for an error of how an environment is called, which has this word in its message."""
+    """Give the advice where an error is about how the environment is called, as this word in its message shows."""
     return advice if isinstance(error, TypeError | ValueError) and word in str(error) else ""

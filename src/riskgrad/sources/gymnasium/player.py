@@ -128,7 +128,7 @@ class Player:
         return VectorLanes(self.name, make, read, self.reader.size, self.writer, self.horizon, rules.discount)
 
     def _try_vector_form(self) -> VectorEnv[Any, Any, Any] | None:
-        """Make the vector form once; where that fails, and nobody insists on it, single environments are played."""
+        """Make the vector form once; where that fails, warn and give None, unless the user asked for it."""
         try:
             return self._rules.recipe.make_vector(1, self.horizon)
         except Exception as error:
@@ -189,7 +189,7 @@ class LocalWork:
         return self.player.play(block)
 
     def __reduce__(self) -> tuple[type["RemoteWork"], tuple[bytes]]:
-        """Become the same work for another process; refuse an environment that cannot be made there."""
+        """Pickle as the same work for another process; refuse an environment that cannot be made there."""
         return RemoteWork, (self.rules.pack(),)
 
 

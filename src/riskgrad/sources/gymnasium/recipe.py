@@ -1,8 +1,8 @@
 """How an environment is made, again and again: for the lanes of a loop, and in other processes.
 
-What a user calls an environment is an id, a class or factory, or an environment. Its time limit is part of what the
-return is, and we apply it ourselves: the wrappers that `gymnasium.make` puts around an environment cost more than the
-step of a small one. They are taken off from the outside until something of the user's is met, which stays.
+A user gives an id, a class or factory, or an environment. Its time limit is part of what the return is, and is applied
+here: the wrappers that `gymnasium.make` puts around an environment cost more than the step of a small one. They are
+taken off from the outside, up to the first wrapper of the user's own.
 """
 
 import importlib
@@ -15,6 +15,7 @@ import gymnasium
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import VectorEnv
 
+from riskgrad.checks import check_env_options
 from riskgrad.errors import InputError
 from riskgrad.making import explain_failure, full_id
 
@@ -37,7 +38,7 @@ class EnvRecipe:
     @classmethod
     def of(cls, env: Environment, options: Mapping[str, Any] | None) -> "EnvRecipe":
         """Read what a user calls an environment; an id is looked up here, so that other processes need not know it."""
-        given = checked_options(options)
+        given = check_env_options(options)
         if isinstance(env, gymnasium.Env) and given:
             raise InputError("env_options", "come with an id, a class or a factory, not an environment", sorted(given))
         if isinstance(env, str):
@@ -96,22 +97,13 @@ class EnvRecipe:
             raise InputError("env", "be found by its name in each process", self.name, advice) from error
 
 
-def checked_options(options: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Give an environment's options by name; none for None."""
-    if options is None:
-        return {}
-    if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):
-        raise InputError("env_options", "be a dictionary from names to values, or None", options)
-    return dict(options)
-
-
 def name_of(env: Env) -> str:
     """Give an environment's id, or the name of its class."""
     return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
 
 
 def _find_spec(name: str) -> EnvSpec:
-    """Look up an id; one of the form "module:id" imports the module first, which is to register it."""
+    """Look up an id; one of the form "module:id" imports the module first, which registers it."""
     module, _, inner = name.rpartition(":")
     if module:
         importlib.import_module(module)

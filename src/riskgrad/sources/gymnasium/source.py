@@ -7,7 +7,7 @@ What is decided here, and why:
 - A fixed quota per policy, and every episode that is begun is counted. "The first m to finish" favors short episodes:
   on a lake with holes it takes the falls and leaves out the long walks to the goal.
 - Two ways. An environment with a vector form of its own is stepped as a whole, one lane for each episode. Others are
-  played in a loop over a few single environments (see `_lanes`), without the wrappers of `gymnasium.make`.
+  played in a loop over a few single environments (see `lanes`), without the wrappers of `gymnasium.make`.
 - Termination and truncation both end an episode, as the horizon does, which we count ourselves.
 - An episode's environment is reset with a seed of its own, below 2^31 for the sake of older environments; its actions
   come from another stream. Both are functions of the run's stream, the row's pair and the episode.
@@ -25,15 +25,13 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from riskgrad.backend import Serial
+from riskgrad.backend import Backend, Serial, parse_backend
+from riskgrad.checks import check_count, check_discount, check_pairs, check_theta, check_theta_rows
 from riskgrad.errors import InputError
 from riskgrad.kernels.compile import contiguous
-from riskgrad.mdp.checks import checked_discount
 from riskgrad.policy import Greedy, ObservationStatistics, Policy
-from riskgrad.policy.base import checked_theta, checked_thetas
 from riskgrad.random import Stream
-from riskgrad.sources.base import EnvOptions, Source, Workers, checked_episodes, checked_pairs
-from riskgrad.sources.fit import check_fit
+from riskgrad.sources.base import EnvOptions, Source, Workers, check_fit
 from riskgrad.sources.gymnasium.blocks import BlockResult, Cut, EpisodeBlock, cut_for_vectors, cut_for_workers
 from riskgrad.sources.gymnasium.player import LocalWork, Player, PlayRules
 from riskgrad.sources.gymnasium.recipe import Env, Environment, EnvRecipe, is_id_or_env
@@ -69,23 +67,25 @@ class GymnasiumSource(Source):
         discount: float = 1.0,
         *,
         env_options: Mapping[str, Any] | None = None,
-        backend: Workers | None = None,
+        backend: str | Workers | None = None,
         greedy: bool = False,
         native: bool | None = None,
         lanes: int = LANES,
     ) -> None:
-        for name, value in (("horizon", horizon), ("lanes", lanes)):
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
-                raise InputError(name, "be an integer of at least 1", value)
-        self._discount, self.greedy = checked_discount(discount), bool(greedy)
-        if backend is not None and not isinstance(backend, Workers):
+        steps = None if horizon is None else check_count("horizon", horizon)
+        self._discount, self.greedy = check_discount(discount), bool(greedy)
+        self._own_backend = isinstance(backend, str)
+        workers = parse_backend(backend) if isinstance(backend, str) else Serial() if backend is None else backend
+        if not isinstance(workers, Workers):
             raise InputError("backend", "have `workers` and `map`", backend, "see riskgrad.backend")
-        self._rules = PlayRules(EnvRecipe.of(env, env_options), horizon, self._discount, native, int(lanes))
+        self._rules = PlayRules(
+            EnvRecipe.of(env, env_options), steps, self._discount, native, check_count("lanes", lanes)
+        )
         self._player = Player(self._rules)
         self._work = LocalWork(self._rules, self._player)
-        self.backend: Workers = Serial() if backend is None else backend
+        self.backend: Workers = workers
         if self.backend.workers > 1:
-            self._rules.recipe.check_portable()
+            pickle.dumps(self._work)  # refuses an environment that other processes cannot make
 
     @property
     def env_name(self) -> str:
@@ -141,8 +141,8 @@ class GymnasiumSource(Source):
 
     def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
         """Play m episodes of one policy and keep what they visited; see `Source.record`."""
-        m = checked_episodes(episodes)
-        vector = checked_theta(theta, policy.dim)
+        m = check_count("episodes", episodes)
+        vector = check_theta(theta, policy.dim)
         cut = self._cut_blocks(policy, vector[None], m, stream, np.zeros(1, dtype=np.int64), None, keep=True)
         parts = self._map([block for block, _ in cut])
         lengths = np.concatenate([part.lengths for part in parts])
@@ -171,11 +171,9 @@ class GymnasiumSource(Source):
         pairs: ArrayLike | None,
         shift: FloatArray | None,
     ) -> tuple[Returns, FloatArray | None]:
-        rows, flat = checked_thetas(thetas, policy.dim)
-        if flat:
-            raise InputError("thetas", f"have shape (P, {policy.dim})", f"shape ({policy.dim},)", "use thetas[None]")
-        m = checked_episodes(episodes)
-        cut = self._cut_blocks(policy, rows, m, stream, checked_pairs(pairs, len(rows)), shift, keep=False)
+        rows = check_theta_rows(thetas, policy.dim)
+        m = check_count("episodes", episodes)
+        cut = self._cut_blocks(policy, rows, m, stream, check_pairs(pairs, len(rows)), shift, keep=False)
         values, lengths = np.empty(len(rows) * m), np.empty(len(rows) * m, dtype=np.int64)
         sums = None if shift is None else np.empty((len(values), 2, len(shift)))
         parts = self._map([block for block, _ in cut])
@@ -231,6 +229,11 @@ class GymnasiumSource(Source):
         if env.render_mode != "rgb_array":
             raise InputError("env", "render frames", self.env_name, "make it with render_mode='rgb_array'")
         return env
+
+    def stop_workers(self) -> None:
+        """End the processes of a backend that was given by its name; one given as a value is the user's."""
+        if self._own_backend and isinstance(self.backend, Backend):
+            self.backend.close()
 
     def close(self) -> None:
         """Close the environments that were made here."""

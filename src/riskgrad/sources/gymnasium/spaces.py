@@ -69,7 +69,7 @@ def observation_reader(space: Space[Any], one_hot: bool = False) -> ObservationR
         shape = space.shape or ()
         together = partial(_write_rows, {size}) if len(shape) == 1 else partial(_write_raveled, shape)
         return ObservationReader(Vectors(size, one_hot), lambda found: _ravel(found, shape), together)
-    return ObservationReader(Vectors(size), lambda found: _flatten(space, found), lambda _, __: False)
+    return ObservationReader(Vectors(size), lambda found: _flatten_observation(space, found), lambda _, __: False)
 
 
 def batch_reader(space: Space[Any]) -> Callable[[Any], NDArray[Any]] | None:
@@ -145,7 +145,7 @@ def as_number(value: Any) -> float | int:
 
 
 def as_numbers(values: list[Any]) -> FloatArray | None:
-    """Give plain numbers [B] from as many as `number` takes; None where they have to be looked at one by one."""
+    """Give plain numbers [B] from as many as `as_number` takes; None where they have to be converted one by one."""
     try:
         array = np.array(values)
     except ValueError:
@@ -190,7 +190,7 @@ def _ravel(found: Any, shape: tuple[int, ...]) -> FloatArray:
     return array.astype(np.float64).ravel()
 
 
-def _flatten(space: Space[Any], found: Any) -> FloatArray:
+def _flatten_observation(space: Space[Any], found: Any) -> FloatArray:
     """Give an observation as one vector, in the order of Gymnasium's own; every part has to be of its space."""
     inner: Any = space
     if isinstance(space, spaces.Discrete):
@@ -204,16 +204,18 @@ def _flatten(space: Space[Any], found: Any) -> FloatArray:
     if isinstance(space, spaces.Dict):
         if set(found) != set(inner.spaces):
             raise ValueError(f"the observation has the keys {sorted(found)}, its space has {sorted(inner.spaces)}")
-        return np.concatenate([_flatten(part, found[key]) for key, part in inner.spaces.items()])
+        return np.concatenate([_flatten_observation(part, found[key]) for key, part in inner.spaces.items()])
     if isinstance(space, spaces.Tuple):
         if len(found) != len(inner.spaces):
             raise ValueError(f"the observation has {len(found)} parts, its space has {len(inner.spaces)}")
-        return np.concatenate([_flatten(part, each) for part, each in zip(inner.spaces, found, strict=True)])
+        return np.concatenate(
+            [_flatten_observation(part, each) for part, each in zip(inner.spaces, found, strict=True)]
+        )
     return _ravel(found, space.shape or ())
 
 
 def _write_rows(lengths: set[int], found: list[Any], to: NDArray[Any]) -> bool:
-    """Write vectors, all of the one length, one after the other; say whether they are that."""
+    """Write vectors, all of the one length, one after the other; give False where they are not."""
     try:
         np.concatenate(found, out=to)
         return set(map(len, found)) == lengths
@@ -222,7 +224,7 @@ def _write_rows(lengths: set[int], found: list[Any], to: NDArray[Any]) -> bool:
 
 
 def _write_raveled(shape: tuple[int, ...], found: list[Any], to: NDArray[Any]) -> bool:
-    """Write arrays, all of the one shape, one after the other, each as a vector; say whether they are that."""
+    """Write arrays, all of the one shape, one after the other, each as a vector; give False where they are not."""
     try:
         array = np.array(found)
     except ValueError:

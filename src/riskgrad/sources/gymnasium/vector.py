@@ -1,9 +1,9 @@
 """An environment's own vector form: each episode is a lane, and one call steps them all.
 
 A vector environment draws the random numbers of all lanes from one generator, which takes one seed. So a lane plays one
-episode only, from the first reset, and a lane whose episode is over goes on unread until all are: what it does then
-(its own automatic reset, or a masked one that we ask for where it has none) cannot reach an episode that counts, unless
-the environment's steps are random, when it changes which random numbers the others see, not their law.
+episode only, from the first reset. A lane whose episode is over is stepped on until all are over, and what it gives is
+not read; it resets itself, or is reset by a mask where it does not. Episodes that count are not changed by that, except
+where steps are random: then it changes which random numbers the others get, but not their law.
 """
 
 from collections.abc import Callable
@@ -92,7 +92,7 @@ class VectorLanes:
 
 
 class _VectorRun:
-    """One block on its way; `busy` are the lanes whose episode goes on."""
+    """A block while it is played; `busy` are the lanes whose episode goes on."""
 
     def __init__(self, lanes: VectorLanes, block: EpisodeBlock, counted: NDArray[np.bool_]) -> None:
         self.lanes, self.block = lanes, block

@@ -120,7 +120,7 @@ def _float_column(name: str, column: NDArray[Any]) -> FloatArray:
 
 
 def log_behavior_column(columns: Columns) -> FloatArray:
-    """Give log b(action | observation) of each row [V]; a probability of 0 cannot have been acted on."""
+    """Give log b(action | observation) of each row [V]; a probability of 0 is refused, since the action was taken."""
     if "behavior_logp" in columns:
         logs = _float_column("behavior_logp", columns["behavior_logp"])
         _require((logs <= 0.0) & (logs > -np.inf), "behavior_logp", "be finite and at most 0", logs)
@@ -183,7 +183,7 @@ def _require(holds: NDArray[np.bool_], name: str, rule: str, column: NDArray[Any
 
 
 def at_row(name: str, row: int) -> str:
-    """Name an entry of a column in the words of an error."""
+    """Name an entry of a column as errors do."""
     return f"{name} in row {row} (counting from 0)"
 
 

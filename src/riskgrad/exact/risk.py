@@ -1,0 +1,109 @@
+"""The exact risk of a policy, and its gradient in the policy's parameters by the adjoint of the law's recursion.
+
+With Z the sum of an episode's scores, every smooth risk measure has grad rho = E[influence(R) Z]; for a distortion
+this is `lm:nabla_rho_g` integrated by parts. Writing Z out and conditioning on what an episode knows when it acts,
+
+    grad rho = sum_{s, a} D[s, a] pi(a | s) grad log pi(a | s),
+    D[s, a] = sum_{t, x} P(S_t = s, accumulated return x) E[influence(R) | t, s, x, a].
+
+The conditional expectation is an adjoint: it is seeded with the influence of the final returns and pulled back step
+by step over the layers of the forward pass. So the cost is one forward and one backward pass, a small multiple of the
+law's, and the number of parameters only enters through the policy's own sum of scores.
+
+A distortion with a kink, such as CVaR, has a gradient unless the law jumps across it at an end of an atom, that is
+P(R > x) = 1 - alpha for an atom x; there it has one-sided derivatives only, and the gradient given is the one that
+the measure's `influence` picks.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from riskgrad.exact.graph import check_table, graph_of, step_of
+from riskgrad.exact.law import MAX_ATOMS, Layer, final_law, layers, return_law, rounding_width, shifts
+from riskgrad.kernels.recursion import pull_adjoints_back
+from riskgrad.mdp import FiniteMDP
+from riskgrad.policy import Policy
+from riskgrad.risk import RiskMeasure
+from riskgrad.types import DiscreteLaw, FloatArray
+
+
+def value(mdp: FiniteMDP, policy: Policy, theta: ArrayLike, rho: RiskMeasure, max_atoms: int = MAX_ATOMS) -> float:
+    """Give the risk measure of the return of a policy, exactly.
+
+    Args:
+        mdp: the model.
+        policy: a policy over its states, such as `TabularGibbs`.
+        theta: its parameters [d].
+        rho: the risk measure.
+        max_atoms: as for `return_law`.
+    """
+    return rho.value(return_law(mdp, policy_table(mdp, policy, theta), max_atoms=max_atoms))
+
+
+def policy_table(mdp: FiniteMDP, policy: Policy, theta: ArrayLike) -> FloatArray:
+    """Give the probability of each action in each state [S, A]."""
+    return policy.probabilities(theta, np.arange(mdp.n_states))
+
+
+def gradient(
+    mdp: FiniteMDP, policy: Policy, theta: ArrayLike, rho: RiskMeasure, max_atoms: int = MAX_ATOMS
+) -> FloatArray:
+    """Give the gradient [d] of the risk measure of a policy's return, exactly.
+
+    Args:
+        mdp: the model.
+        policy: a policy over its states, such as `TabularGibbs`.
+        theta: its parameters [d].
+        rho: a risk measure with an influence function.
+        max_atoms: largest number of (time, state, accumulated return) to keep, since the backward pass needs them all.
+    """
+    table = check_table(mdp, policy_table(mdp, policy, theta))
+    coefficients = table * action_values(mdp, table, rho, max_atoms)
+    states, actions = np.nonzero(coefficients)
+    return policy.score_sum(theta, states, actions, coefficients[states, actions])
+
+
+def action_values(mdp: FiniteMDP, table: FloatArray, rho: RiskMeasure, max_atoms: int = MAX_ATOMS) -> FloatArray:
+    """Give D [S, A] of the module docstring for a checked policy table; right wherever pi(a | s) > 0."""
+    width = rounding_width(mdp)
+    kept = layers(mdp, table, width, max_atoms, keep=True)
+    law = final_law(kept, width)
+    influence = np.asarray(rho.influence(law.values, law.probabilities), dtype=np.float64)
+    # scores have mean zero, so a constant changes nothing but the rounding
+    seeds = influence - np.sum(law.probabilities * influence)
+    carried = np.zeros(len(mdp.rewards))
+    adjoint = np.zeros(len(kept[-1].values))
+    for last in (True, False):
+        graph = graph_of(mdp, last=last)
+        step = step_of(mdp, graph, table)
+        totals = np.zeros(len(step.edges))
+        for t in (mdp.horizon - 1,) if last else range(mdp.horizon - 2, -1, -1):
+            _seed(adjoint, kept[t + 1], law, seeds)
+            now, later = kept[t], kept[t + 1]
+            adjoint = pull_adjoints_back(
+                now.values,
+                now.masses,
+                now.begin,
+                later.values,
+                adjoint,
+                later.begin,
+                step.incoming,
+                step.source,
+                shifts(mdp, step, t),
+                step.weight,
+                totals,
+            )
+        everywhere = np.zeros(len(graph.source))
+        everywhere[step.edges] = totals
+        carried += everywhere[graph.outcome_edge]
+    rows = np.repeat(np.arange(table.size), np.diff(mdp.offsets))
+    sums = np.bincount(rows, weights=mdp.probabilities * carried, minlength=table.size)
+    return sums.astype(np.float64, copy=False).reshape(table.shape)
+
+
+def _seed(adjoint: FloatArray, layer: Layer, law: DiscreteLaw, seeds: FloatArray) -> None:
+    """Set the adjoints of what ended in this layer to the influence of its final return."""
+    values, _ = layer.ended
+    where = np.searchsorted(law.values, values, side="right") - 1
+    # an atom whose mass underflowed to zero may lie below the law's first
+    adjoint[layer.begin[-2] :] = seeds[np.maximum(where, 0)]

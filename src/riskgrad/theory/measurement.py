@@ -1,0 +1,157 @@
+"""What a model really does, to set beside what is guaranteed: searches and samples with the exact truth at hand.
+
+Every number is a lower bound on the constant it stands beside, found by looking at some parameters rather than all: the
+largest gradient and curvature by random search and a climb, errors of estimates by sampling at the steepest point, bias
+and variance of the smoothed gradient there by averaging over directions. The linear part of the risk is averaged
+exactly, so that what is left of the bias is not drowned by the choice of directions.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from riskgrad.exact import gradient, return_law, value
+from riskgrad.gradient import sphere
+from riskgrad.mdp import FiniteMDP
+from riskgrad.policy import Policy
+from riskgrad.random import Purpose, Stream
+from riskgrad.risk import RiskMeasure
+from riskgrad.sources import TabularSource
+from riskgrad.types import FloatArray
+from riskgrad.weights import log_ratios
+
+EPISODES = 16
+REPEATS = 2000
+SCALES = (0.5, 1.5, 4.0)
+CLIMB = 0.5
+STEP = 1e-3
+MAX_ATOMS = 1_000_000  # of an exact law; what is larger takes too long for a search
+
+Actor = Literal["on-policy", "uniform", "current"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """Measurement counterparts of the constants.
+
+    Attributes:
+        theta: the parameters with the longest gradient found [d].
+        slope: the length of that gradient.
+        curvature: the largest change of the gradient per unit of parameters found.
+        error: m times the mean square error of estimates from m = 16 episodes at theta; None for a fixed behavior.
+        ratio: the largest importance ratio seen, 1 on policy.
+        smoothing_bias: ||grad rho_mu - grad rho|| at theta.
+        direction_variance: E||y||^2 for one direction at theta.
+    """
+
+    theta: FloatArray
+    slope: float
+    curvature: float
+    error: float | None
+    ratio: float | None
+    smoothing_bias: float
+    direction_variance: float
+
+
+def measure(
+    mdp: FiniteMDP,
+    policy: Policy,
+    risk: RiskMeasure,
+    *,
+    smoothing: float,
+    actor: Actor | None = "on-policy",
+    effort: int = 16,
+    seed: int = 0,
+) -> Measurement:
+    """Measure what the constants of the theory bound.
+
+    Args:
+        mdp: the model, small enough for exact gradients.
+        policy: a policy over its states.
+        risk: a measure with an influence function.
+        smoothing: mu, for the smoothed gradient and for the distance from the current policy.
+        actor: whose episodes the estimates use; None leaves out what needs them.
+        effort: how many parameters to look at.
+        seed: of everything random.
+    """
+    rng = Stream(seed, Purpose.EXAMPLE).generator()
+    theta, slope = _steepest(mdp, policy, risk, effort, rng)
+    units = sphere(rng, 4 * effort, policy.dim, orthogonal=True)
+    bias, variance = _measure_smoothing(mdp, policy, risk, theta, smoothing, units)
+    curvature = max(
+        float(np.linalg.norm(_change(mdp, policy, risk, theta, unit))) for unit in _ways(units[: effort // 4], theta)
+    )
+    error, ratio = (None, None) if actor is None else _error(mdp, policy, risk, theta, smoothing * units[0], actor, rng)
+    return Measurement(
+        theta=theta,
+        slope=slope,
+        curvature=curvature,
+        error=error,
+        ratio=ratio,
+        smoothing_bias=bias,
+        direction_variance=variance,
+    )
+
+
+def _steepest(
+    mdp: FiniteMDP, policy: Policy, risk: RiskMeasure, effort: int, rng: np.random.Generator
+) -> tuple[FloatArray, float]:
+    best, length = np.zeros(policy.dim), -1.0
+    for turn in range(2 * effort):
+        start = best if turn >= effort else np.zeros(policy.dim)
+        scale = CLIMB if turn >= effort else SCALES[turn % len(SCALES)]
+        theta = start + scale * rng.standard_normal(policy.dim) * (turn > 0)
+        found = float(np.linalg.norm(gradient(mdp, policy, theta, risk, MAX_ATOMS)))
+        if found > length:
+            best, length = theta, found
+    return best, length
+
+
+def _ways(units: FloatArray, theta: FloatArray) -> FloatArray:
+    """Give directions to look for curvature along: some units, and the one that leads away from the uniform policy."""
+    length = float(np.linalg.norm(theta))
+    return np.concatenate([units, theta[None] / length]) if length > 0.0 else units
+
+
+def _change(mdp: FiniteMDP, policy: Policy, risk: RiskMeasure, theta: FloatArray, unit: FloatArray) -> FloatArray:
+    above, below = (gradient(mdp, policy, theta + sign * STEP * unit, risk, MAX_ATOMS) for sign in (1.0, -1.0))
+    return (above - below) / (2.0 * STEP)
+
+
+def _measure_smoothing(
+    mdp: FiniteMDP, policy: Policy, risk: RiskMeasure, theta: FloatArray, smoothing: float, units: FloatArray
+) -> tuple[float, float]:
+    slope = gradient(mdp, policy, theta, risk, MAX_ATOMS)
+    ahead, behind = (
+        np.array([value(mdp, policy, theta + sign * smoothing * unit, risk) for unit in units]) for sign in (1.0, -1.0)
+    )
+    linear: FloatArray = np.sum(units * slope, axis=1)
+    rest = (ahead - behind) / (2.0 * smoothing) - linear
+    d = policy.dim
+    bias = d * np.mean(rest[:, None] * units, axis=0)
+    moment = d * float(np.sum(slope * slope)) + d * d * float(np.mean(rest * (rest + 2.0 * linear)))
+    variance = max(0.0, moment - float(np.sum((slope + bias) ** 2)))
+    return float(np.linalg.norm(bias)), variance
+
+
+def _error(
+    mdp: FiniteMDP,
+    policy: Policy,
+    risk: RiskMeasure,
+    theta: FloatArray,
+    move: FloatArray,
+    actor: Actor,
+    rng: np.random.Generator,
+) -> tuple[float, float]:
+    shape = (REPEATS, EPISODES)
+    if actor == "on-policy":
+        law = return_law(mdp, policy.probabilities(theta, np.arange(mdp.n_states)))
+        sample = rng.choice(law.values, size=shape, p=law.probabilities / np.sum(law.probabilities))
+        return EPISODES * float(np.mean((risk.estimate(sample) - risk.value(law)) ** 2)), 1.0
+    acting, target = (np.zeros(policy.dim), theta) if actor == "uniform" else (theta, theta + move)
+    stream = Stream(int(rng.integers(1 << 62)), Purpose.EXAMPLE)
+    batch = TabularSource(mdp).record(policy, acting, REPEATS * EPISODES, stream)
+    logs = log_ratios(policy, target[None], batch)[0]
+    errors = risk.estimate(batch.values.reshape(shape), np.exp(logs).reshape(shape)) - value(mdp, policy, target, risk)
+    return EPISODES * float(np.mean(errors * errors)), float(np.exp(np.max(logs)))

@@ -1,0 +1,128 @@
+"""The rules of the house: small files and functions, options that are named in few places, one home for each name."""
+
+import ast
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "riskgrad"
+FILES = sorted(SOURCE.rglob("*.py"))
+
+# an option is written once, where its facts are; besides that it is named where it acts
+IN_SIX = (
+    "held_out",
+    "entropy",
+    "risk_path",
+    "steps_per_batch",
+    "ess_floor",
+    "normalize",
+    "reuse_batch",
+    "common_random_numbers",
+    "max_episodes",
+)
+IN_TWELVE = ("smoothing", "directions")
+
+COMMANDS = {"evaluate", "compare", "frontier", "report"}  # public functions that are commands as well
+LOOPS = {"play", "reset", "step", "observe"}  # what every compiled environment has, as functions that numba compiles
+SHARED_NAMES = COMMANDS | LOOPS
+
+STEMS = (
+    *("capital", "categor", "discret", "emphas", "factor", "general", "initial", "local", "maxim", "memor", "minim"),
+    *("normal", "optim", "organ", "parametr", "penal", "random", "real", "recogn", "regular", "serial", "special"),
+    *("standard", "summar", "util", "vector", "visual"),
+)
+BRITISH = (
+    r"behaviour",
+    r"colour",
+    r"favour",
+    r"neighbour",
+    r"honour",
+    r"centre[ds]?\b",
+    r"licence",
+    r"catalogue",
+    r"artefact",
+    r"modell(?:ed|ing)",
+    r"labell(?:ed|ing)",
+    r"travell(?:ed|ing|er)",
+    r"cancell(?:ed|ing)",
+    rf"(?:{'|'.join(STEMS)})is(?:e|ed|es|er|ers|ing|ation)\b",
+    r"analys(?:e|ed|ing)\b",
+    r"grey\b",
+    r"\bwhilst\b",
+    r"\bmisspelt\b",
+    r"\bspelt\b",
+    r"\blearnt\b",
+)
+
+
+def named(path):
+    return str(path.relative_to(ROOT))
+
+
+def in_lines(offenders):
+    return "\n" + "\n".join(offenders)
+
+
+def functions(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node, (node.end_lineno or node.lineno) - node.lineno + 1
+
+
+def test_no_file_is_long():
+    lines = {path: len(path.read_text().splitlines()) for path in FILES}
+    long = [f"{named(path)}: {count} lines" for path, count in lines.items() if count > 350]
+    assert not long, in_lines(long)
+
+
+def test_no_function_is_long():
+    long = [
+        f"{named(path)}: {node.name}, {size} lines"
+        for path in FILES
+        if path.parent.name != "kernels"
+        for node, size in functions(path)
+        if size > 60
+    ]
+    assert not long, in_lines(long)
+
+
+def test_an_algorithm_is_short():
+    files = sorted((SOURCE / "algorithms").glob("*.py"))
+    assert len(files) > 3
+    lines = {path: len(path.read_text().splitlines()) for path in files}
+    long = [f"{named(path)}: {count} lines" for path, count in lines.items() if count > 120]
+    assert not long, in_lines(long)
+
+
+@pytest.mark.parametrize(("word", "most"), [(word, 6) for word in IN_SIX] + [(word, 12) for word in IN_TWELVE])
+def test_an_option_is_named_in_few_files(word, most):
+    places = [named(path) for path in FILES if re.search(rf"\b{word}\b", path.read_text())]
+    assert 0 < len(places) <= most, f"{word} is named in {len(places)} files:" + in_lines(places)
+
+
+def test_every_name_has_one_home():
+    homes = defaultdict(list)
+    for path in FILES:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                homes[node.name].append(named(path))
+    twice = {name: places for name, places in homes.items() if len(set(places)) > 1 and not name.startswith("__")}
+    assert not SHARED_NAMES - set(twice), "exceptions that nothing needs"
+    offenders = [f"{name}: {', '.join(places)}" for name, places in sorted(twice.items()) if name not in SHARED_NAMES]
+    assert not offenders, in_lines(offenders)
+
+
+def test_spelling_is_american():
+    texts = [*FILES, *sorted((ROOT / "docs").rglob("*.md")), *sorted(SOURCE.rglob("*.html")), ROOT / "README.md"]
+    british = re.compile("|".join(BRITISH), flags=re.IGNORECASE)
+    assert len(british.findall("Behaviour is normalised and analysed; two analyses, otherwise, at a size.")) == 3
+    found = [
+        f"{named(path)}:{number}: {match[0]}"
+        for path in texts
+        for number, line in enumerate(path.read_text().splitlines(), start=1)
+        for match in british.finditer(line)
+    ]
+    assert not found, in_lines(found)

@@ -1,0 +1,96 @@
+import numpy as np
+import pytest
+from support.training import train_briefly, train_plainly
+
+import riskgrad as rg
+from riskgrad.distortion import DualPower
+from riskgrad.errors import InputError
+from riskgrad.paths import SquarePath, find_way
+
+LAW = rg.DiscreteLaw([-6.0, -1.0, 0.0, 2.0], [0.15, 0.25, 0.2, 0.4])
+
+
+def on_the_way(risk, weight):
+    return find_way(SquarePath(0.5), risk, "practical").measure(weight)
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.3, 0.5, 0.9])
+@pytest.mark.parametrize("attitude", ["averse", "seeking"])
+def test_the_path_from_the_square_mixes_the_worse_of_two_with_the_measure(weight, attitude):
+    risk = rg.risk.CVaR(0.1, attitude=attitude)
+    two = np.minimum if attitude == "averse" else np.maximum
+    pair = np.sum(np.outer(LAW.probabilities, LAW.probabilities) * two.outer(LAW.values, LAW.values))
+    found = on_the_way(risk, weight)
+    assert found.value(LAW) == pytest.approx((1 - weight) * pair + weight * risk.value(LAW), abs=1e-12)
+    assert found.attitude == attitude
+
+
+def test_it_ends_at_the_measure_itself():
+    risk = rg.risk.CVaR(0.1)
+    assert on_the_way(risk, 1.0) is risk
+
+
+def test_it_sees_ruin_above_the_tail_where_the_mean_prefers_it():
+    # ruin fills the worst tenth of both: all that CVaR(0.1) and the path from the mean see is the mean
+    careful = rg.DiscreteLaw([-6.0, 1.0], [0.12, 0.88])
+    bold = rg.DiscreteLaw([-6.0, 2.0], [0.2, 0.8])
+    risk = rg.risk.CVaR(0.1)
+    assert risk.value(careful) == risk.value(bold) == -6.0
+    assert careful.mean < bold.mean
+    assert risk.along(0.5).value(careful) < risk.along(0.5).value(bold)
+    assert on_the_way(risk, 0.5).value(careful) > on_the_way(risk, 0.5).value(bold)
+
+
+@pytest.mark.parametrize("risk", ["cvar:0.5", "exponential:1", "mean-variance:0.5", "mean"])
+def test_where_a_path_starts(risk):
+    measure = rg.risk.parse(risk)
+    start = DualPower(2.0) if risk == "cvar:0.5" else None
+    ways = {path: find_way(path, measure, "practical") for path in (SquarePath(0.5), 0.5, None)}
+    assert [(way.part, way.start) for way in ways.values()] == [(0.5, start), (0.5, None), (None, None)]
+    assert ways[0.5].measure(0.25).value(LAW) == measure.along(0.25).value(LAW)
+
+
+@pytest.mark.parametrize("risk", ["cvar:0.5", "exponential:1", "mean"])
+@pytest.mark.parametrize("path", [SquarePath(0.4), 0.25, None])
+def test_a_way_is_read_from_what_it_prints(risk, path):
+    way = find_way(path, rg.risk.parse(risk), "practical")
+    assert find_way(str(way), way.risk, "practical") == way
+
+
+def test_auto_is_the_square_over_half_of_the_run_where_there_is_somewhere_to_go():
+    averse, neutral = rg.risk.CVaR(0.1), rg.risk.Mean()
+    assert find_way("auto", averse, "practical") == find_way(SquarePath(0.5), averse, "practical")
+    for risk, schedule in ((neutral, "practical"), (averse, "paper")):
+        assert find_way("auto", risk, schedule).part is None
+
+
+@pytest.mark.parametrize("path", [0.0, 1.5, SquarePath(0.0), SquarePath(-1.0), True, "half", "cube:0.5"])
+def test_a_bad_path_gets_one_line(path):
+    with pytest.raises(InputError, match=r"risk_path must be .*a part of the run in"):
+        find_way(path, rg.risk.CVaR(0.1), "practical")
+
+
+def test_a_run_says_where_its_path_started():
+    mdp = rg.mdp.two_roads()
+    options = {"risk": "cvar:0.1", "iterations": 4, "episodes": 50, "held_out": 0}
+    square, mean = (train_briefly(mdp, risk_path=path, **options) for path in (SquarePath(0.5), 0.5))
+    assert [line["path"] for line in square.history] == [0.0, 0.5, 1.0, 1.0]
+    assert (square.settings.risk_path, mean.settings.risk_path) == ("square:0.5", "0.5")
+    assert any("(1 - w) dual-power:2 + w cvar:0.1" in note for note in square.notes)
+    assert any("(1 - w) mean + w cvar:0.1" in note for note in mean.notes)
+    assert not np.array_equal(square.last_theta, mean.last_theta)
+
+
+def plain(risk, **options):
+    mdp = rg.mdp.two_roads()
+    policy = rg.policy.TabularGibbs(mdp.n_states, mdp.n_actions)
+    return train_plainly(rg.OnPSF, mdp, policy, risk, held_out=0, **options)
+
+
+def test_a_path_is_followed_and_said():
+    run = plain("cvar:0.1", iterations=8, risk_path=0.5)
+    assert [line["path"] for line in run.history] == [0.0, 0.25, 0.5, 0.75, 1.0, 1.0, 1.0, 1.0]
+    assert "over the first 50% of the run (1 - w) mean + w cvar:0.1 was optimized" in run.notes[0]
+    neutral = plain("mean", iterations=1, seed=2)
+    first = plain("cvar:0.1", iterations=1, risk_path=1.0, seed=2)
+    np.testing.assert_allclose(first.last_theta, neutral.last_theta, atol=1e-12)
