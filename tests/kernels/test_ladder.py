@@ -29,3 +29,17 @@ def test_bad_numbers_are_seen(bad):
     spoiled = np.array([[1.0, bad, 1.0]])
     for values, weights in ((spoiled, good), (good, spoiled), (good, 0.0 * good), (good, -good)):
         assert not build_ladder(values, np.argsort(values, axis=1), weights, False)[3]
+
+
+def test_the_order_of_equal_returns_does_not_matter():
+    rng, values = np.random.default_rng(1), np.array([[1.0, 0.0, 1.0, 1.0, 0.0, 2.0, 1.0, 2.0]])
+    weights = rng.exponential(size=(3, 8))
+    stable = np.argsort(values, axis=1, kind="stable")
+    backwards = 7 - np.argsort(values[:, ::-1], axis=1, kind="stable")
+    assert not np.array_equal(stable, backwards)
+    for one, other in zip(
+        build_ladder(values, stable.copy(), weights, False),
+        build_ladder(values, backwards, weights, False),
+        strict=True,
+    ):
+        assert np.array_equal(one, other)

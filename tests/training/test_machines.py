@@ -1,7 +1,8 @@
-"""A training gives the same bits where numpy and the C library compute with other instructions.
+"""A training gives the same bits where numpy, BLAS and the C library compute with other instructions.
 
-Another processor is stood in for by switching off what this one has beyond the oldest: numpy's dispatched instructions,
-and glibc's. Both then round exponentials and logarithms otherwise in the last bit.
+Another processor is stood in for by switching off what this one has beyond the oldest: numpy's dispatched instructions
+and glibc's, which then round exponentials and logarithms otherwise in the last bit, and by telling OpenBLAS which
+processor it is on, whose products and factorizations then add in another order.
 """
 
 import json
@@ -13,19 +14,27 @@ import numpy as np
 import pytest
 
 TRAINING = """
-import hashlib, json, sys
+import hashlib, json
 import numpy as np
 import riskgrad as rg
 
-def digest(run):
+def digest(*args, **options):
+    run = rg.train(*args, **{"iterations": 4, "held_out": 0, "seed": 1, **options})
     return hashlib.sha256(np.concatenate([run.theta, run.last_theta]).tobytes()).hexdigest()[:16]
-short = {"iterations": 6, "algorithm": "score:episodes=60", "held_out": 0, "seed": 1}
-sphere = {**short, "algorithm": "offp-sf:episodes=60"}
-table = rg.train("two-roads", "cvar:0.1", **short)
-maze = rg.train("riskgrad/GuardedMaze-v0", "cvar:0.05", **short)
-tanh = rg.train("Pendulum-v1", "cvar:0.2", horizon=20, **sphere)
-pole = rg.train("CartPole-v1", "cvar:0.2", policy="mlp", horizon=40, **short)
-print(json.dumps([digest(run) for run in (table, maze, tanh, pole)]))
+
+algorithms = {"score": rg.Score(episodes=60), "onp-sf": rg.OnPSF(episodes=20), "offp-sf": rg.OffPSF(episodes=60)}
+found = {
+    "maze": digest("riskgrad/GuardedMaze-v0", "cvar:0.05", algorithm=algorithms["score"]),
+    "tanh": digest("Pendulum-v1", "cvar:0.2", horizon=20, algorithm=algorithms["offp-sf"]),
+    "pole": digest("CartPole-v1", "cvar:0.2", policy="mlp", horizon=40, algorithm=algorithms["score"]),
+    "network": digest("CartPole-v1", "cvar:0.2", policy="mlp", horizon=20, algorithm=algorithms["onp-sf"]),
+}
+for risk in (
+    "cvar:0.1", "exponential:2", "logarithmic:5", "square-root:5", "dual-power:3", "dual-power:2.5", "smooth-cvar:0.2"
+):
+    for name, algorithm in algorithms.items():
+        found[f"{risk} by {name}"] = digest("two-roads", risk, algorithm=algorithm)
+print(json.dumps(found))
 """
 
 
@@ -40,12 +49,20 @@ def digests(**environment):
     return json.loads(done.stdout)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the switches are those of glibc and of numpy on x86")
-def test_other_instructions_change_no_bit():
+@pytest.fixture(scope="module")
+def here():
+    return digests()
+
+
+def oldest():
+    """The variables that switch off all instructions that numpy and glibc choose by the processor."""
     core = np._core._multiarray_umath
     on = [name for name in core.__cpu_dispatch__ if core.__cpu_features__.get(name)]
-    older = {
-        "NPY_DISABLE_CPU_FEATURES": " ".join(on),
-        "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX2_Usable,-FMA_Usable,-AVX2,-FMA",
-    }
-    assert digests(**older) == digests()
+    tunables = "glibc.cpu.hwcaps=-AVX512F,-AVX2_Usable,-FMA_Usable,-AVX2,-FMA"
+    return {"NPY_DISABLE_CPU_FEATURES": " ".join(on), "GLIBC_TUNABLES": tunables}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the switches are those of glibc and of numpy on x86")
+@pytest.mark.parametrize("processor", ["oldest", "Nehalem", "Haswell"])
+def test_other_instructions_change_no_bit(here, processor):
+    assert digests(**oldest() if processor == "oldest" else {"OPENBLAS_CORETYPE": processor}) == here

@@ -132,6 +132,9 @@ def power_of(x: ArrayLike, exponent: float) -> FloatArray:
     answer, rest = base if exponent % 2 else np.ones_like(base), int(exponent) // 2
     while rest:
         base = base * base
+        if rest == 1:
+            base *= answer  # in place, as a new array costs more than the products
+            return base
         answer = answer * base if rest % 2 else answer
         rest //= 2
     return answer

@@ -82,7 +82,7 @@ class DistortionMeasure(RiskMeasure):
         """Give the integral of g'(P(R > x)) up to each return, from the smallest (`lm:nabla_rho_g`)."""
         sample = check_sample(values, weights)
         table = np.broadcast_to(sample.values, (*sample.shape, sample.size))
-        order = np.argsort(table, axis=-1)
+        order = np.argsort(table, axis=-1, kind="stable")  # where returns are equal, the sums of weights follow it
         steps = np.diff(np.take_along_axis(table, order, axis=-1), axis=-1)
         climbed = np.zeros(table.shape)
         climbed[..., 1:] = np.cumsum(steps * self.function.slope_at(upper_masses(sample, order)), axis=-1)
