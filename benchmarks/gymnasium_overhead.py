@@ -222,10 +222,10 @@ def start(policy: Policy, by_hand: bool) -> np.ndarray:
 def share_inside(env: str, hidden: tuple[int, ...], by_hand: bool, rounds: int) -> str:
     """A row of the table: the parts of wall time inside the environment."""
 
-    def clocked() -> gymnasium.Env:
+    def make_with_clock() -> gymnasium.Env:
         return Clock(gymnasium.make(env).unwrapped)
 
-    source = GymnasiumSource(clocked, horizon=gymnasium.spec(env).max_episode_steps)
+    source = GymnasiumSource(make_with_clock, horizon=gymnasium.spec(env).max_episode_steps)
     policy = fit_network(source.gives, source.takes, hidden)
     thetas = start(policy, by_hand)
     source.returns(policy, thetas, 4, Stream(1, Purpose.EXAMPLE))
@@ -242,7 +242,7 @@ def share_inside(env: str, hidden: tuple[int, ...], by_hand: bool, rounds: int) 
     return f"| {env} | {what} | {steps / played.lengths.size:.0f} | {1e6 * wall / steps:.1f} | {inside} |"
 
 
-def worked() -> list[float]:
+def processor_seconds() -> list[float]:
     """Processor seconds of this process and of each worker."""
     workers = [Path(f"/proc/{child.pid}/schedstat") for child in multiprocessing.active_children()]
     return [time.process_time(), *(int(file.read_text().split()[0]) / 1e9 for file in workers if file.exists())]
@@ -258,10 +258,10 @@ def two_processes(rounds: int) -> None:
         for source in (one, two):
             source.returns(policy, thetas, 16, Stream(1, Purpose.EXAMPLE))
         for _ in range(rounds):
-            marks, speeds = [worked()], []
+            marks, speeds = [processor_seconds()], []
             for source in (one, two):
                 speeds.append(source_speed(source, policy, thetas, time.perf_counter))
-                marks.append(worked())
+                marks.append(processor_seconds())
             both.append(speeds)
             alone, shared = (np.subtract(after, before) for before, after in itertools.pairwise(marks))
             busy.append(alone[0] / np.max(shared[1:], initial=0.0) if len(shared) > 1 else np.nan)

@@ -86,7 +86,7 @@ def study(law, return_range, size, repetitions, rng):
     return counts / repetitions, np.median(widths, axis=0)
 
 
-def shown(ratio):
+def format_ratio(ratio):
     return "-" if np.isnan(ratio) else f"{ratio:.2f}"
 
 
@@ -99,7 +99,7 @@ def main():
     for name, (law, return_range, size) in LAWS.items():
         shares, ratios = study(law, return_range, size, repetitions, rng)
         for risk, share, ratio in zip(RISKS, shares, ratios, strict=True):
-            cells = [name, f"{size:,}", risk, *(f"{100 * part:.1f}%" for part in share), *map(shown, ratio)]
+            cells = [name, f"{size:,}", risk, *(f"{100 * part:.1f}%" for part in share), *map(format_ratio, ratio)]
             print("| " + " | ".join(cells) + " |")
 
 

@@ -4,7 +4,7 @@
     python benchmarks/learning.py maze
 
 The gap is that between the best policy for the mean and the best one for CVaR(0.1), in CVaR(0.1); a row says which
-part of it is closed. Doing nothing and ruin have rows of their own: what a learner may settle for must not look good.
+part of it is closed. Doing nothing and ruin have rows of their own, to show that neither closes the gap.
 In `two-roads` nothing can be left undone; going on as one began, and the worst policy, stand there.
 
 The second command trains in the guarded maze on CVaR(0.05), for 88,000 episodes, and tests the greedy policy on 50,000.
@@ -36,7 +36,7 @@ def same_action(mdp: FiniteMDP, action: int) -> DiscreteLaw:
     return rg.exact.return_law(mdp, table)
 
 
-def trained(mdp: FiniteMDP, risk: str) -> list[DiscreteLaw]:
+def train_laws(mdp: FiniteMDP, risk: str) -> list[DiscreteLaw]:
     """Give the exact law of the return after training with the defaults, for each seed."""
     laws: list[DiscreteLaw] = []
     for seed in SEEDS:
@@ -69,9 +69,9 @@ def finite(name: str, mdp: FiniteMDP, fixed: dict[str, int]) -> None:
     for text, action in fixed.items():
         row(text, same_action(mdp, action))
     row("worst", worst)
-    for seed, law in enumerate(trained(mdp, "cvar:0.1")):
+    for seed, law in enumerate(train_laws(mdp, "cvar:0.1")):
         row(f"trained on cvar:0.1, seed {seed}", law)
-    for seed, law in enumerate(trained(mdp, "mean")):
+    for seed, law in enumerate(train_laws(mdp, "mean")):
         row(f"trained on mean, seed {seed}", law)
 
 

@@ -28,7 +28,7 @@ def inventories() -> None:
     mdp = inventory()
     low, high = (TAIL.value(best_deterministic(mdp, rho)[1]) for rho in (rg.risk.Mean(), TAIL))
 
-    def closed(seed: int, **step: Any) -> float:
+    def part_closed(seed: int, **step: Any) -> float:
         run = rg.train(mdp, risk=TAIL, policy="mlp", max_episodes=30_000, seed=seed, **step)
         chances = run.policy.probabilities(run.theta, np.arange(mdp.n_states))
         return (TAIL.value(rg.exact.return_law(mdp, chances)) - low) / (high - low)
@@ -36,7 +36,7 @@ def inventories() -> None:
     print("| inventory, cvar:0.1, 30,000 episodes | " + " | ".join(f"seed {seed}" for seed in SEEDS) + " |")
     print("|---" * (len(SEEDS) + 1) + "|")
     for name, step in (("default", {}), ("0.1, as for tables", {"step_size": "adam:0.1"})):
-        print(f"| {name} | " + " | ".join(f"{closed(seed, **step):.2f}" for seed in SEEDS) + " |", flush=True)
+        print(f"| {name} | " + " | ".join(f"{part_closed(seed, **step):.2f}" for seed in SEEDS) + " |", flush=True)
 
 
 def lander() -> None:

@@ -52,7 +52,7 @@ def cost(task: Problem, algorithm: str, seed: int, step: float, smoothing: float
     return arrived[0] if arrived else LIMIT
 
 
-def compared(name: str) -> None:
+def compare_algorithms(name: str) -> None:
     """Tune both algorithms on one model and print their rows."""
     task = problem(name)
     grid = list(product(STEPS, SMOOTHINGS, (2, task.policy.dim // 2, task.policy.dim), EPISODES))
@@ -76,7 +76,7 @@ def main() -> None:
     print("| problem | algorithm | step of Adam | smoothing | n | m | episodes, median | range | OnP / OffP |")
     print("|---|---|---|---|---|---|---|---|---|")
     for name in PROBLEMS:
-        compared(name)
+        compare_algorithms(name)
 
 
 if __name__ == "__main__":

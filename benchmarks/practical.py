@@ -63,7 +63,7 @@ SETTINGS: Final[list[dict[str, Any]]] = [
 ]
 
 
-def train(work: tuple[str, dict[str, Any], int]) -> dict[str, Any]:
+def train_setting(work: tuple[str, dict[str, Any], int]) -> dict[str, Any]:
     """Train with one setting on one problem with one seed."""
     name, setting, seed = work
     task, full = problem(name), {**CENTER, **setting}
@@ -91,8 +91,8 @@ def search(results: Path, seeds: int) -> None:
     left = [work for work in works if json.dumps(work) not in have]
     context = multiprocessing.get_context("spawn")
     turns = context.Value("i", 0)
-    with context.Pool(2, alone, (turns,)) as pool, results.open("a") as file:
-        for row in pool.imap_unordered(train, left):
+    with context.Pool(2, keep_to_one_core, (turns,)) as pool, results.open("a") as file:
+        for row in pool.imap_unordered(train_setting, left):
             file.write(json.dumps(row) + "\n")
             file.flush()
             done.append(row)
@@ -100,7 +100,7 @@ def search(results: Path, seeds: int) -> None:
     print_settings([row for row in done if json.dumps([row["problem"], row["setting"], row["seed"]]) in wanted])
 
 
-def alone(turns: Any) -> None:
+def keep_to_one_core(turns: Any) -> None:
     """Keep a worker to a core of its own, so that it starts no threads; results do not depend on it."""
     with turns.get_lock():
         turn, turns.value = turns.value, turns.value + 1
@@ -129,7 +129,7 @@ def print_settings(rows: list[dict[str, Any]]) -> None:
         print(f"| {text} | {failures} of {total} | {-mean:.3f} | {cells} |")
 
 
-def chosen(seeds: int) -> None:
+def print_defaults(seeds: int) -> None:
     """Print what the defaults of `rg.train` reach."""
     print("| problem | start | best known | reached, worst to best seed | reach, worst seed |")
     print("|---|---|---|---|---|")
@@ -146,7 +146,7 @@ def chosen(seeds: int) -> None:
         print(f"| {name} | {task.start:.3g} | {task.best:.3g} | {reached} | {worst:.2f} |", flush=True)
 
 
-def small(seeds: int) -> None:
+def print_small_budgets(seeds: int) -> None:
     """Print what few episodes reach, by how they are cut into batches."""
     print("| batch | failures | mean reach, neutral | mean reach, averse |")
     print("|---|---|---|---|")
@@ -173,9 +173,9 @@ def main() -> None:
     if given.what == "search":
         search(given.results, given.seeds or SEEDS)
     elif given.what == "chosen":
-        chosen(given.seeds or 5)
+        print_defaults(given.seeds or 5)
     else:
-        small(given.seeds or 3)
+        print_small_budgets(given.seeds or 3)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from riskgrad.sources.compiled import CompiledSource
 MAZE: Final = "riskgrad/GuardedMaze-v0"
 TEST_EPISODES: Final = 50_000
 STAND_STILL, BEST_MAZE = -32.0, -4.6  # in CVaR(0.05); the latter is the best of many runs
-BEST_BETTING: Final = 14.83  # climbed(betting(), "cvar:0.2"), the best of many local optima
+BEST_BETTING: Final = 14.83  # climb(betting(), "cvar:0.2"), the best of many local optima
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,11 @@ def betting(
     On average it is best to stake all, every time; then all is lost in one episode of three. The return is the gain.
     """
 
-    def played(capital: int, fraction: float) -> list[tuple[float, int, float, bool]]:
+    def outcomes_of(capital: int, fraction: float) -> list[tuple[float, int, float, bool]]:
         stake = min(round(capital * fraction), target - capital)
         return [(chance, capital + stake, stake, False), (1.0 - chance, capital - stake, -stake, False)]
 
-    outcomes = [[played(capital, fraction) for fraction in fractions] for capital in range(target + 1)]
+    outcomes = [[outcomes_of(capital, fraction) for fraction in fractions] for capital in range(target + 1)]
     return FiniteMDP.from_outcomes(outcomes, start=start, horizon=rounds, terminal=[0, target])
 
 
@@ -125,7 +125,7 @@ def maze(threads: int | None = None) -> Problem:
 
 
 def maze_test(theta: np.ndarray, episodes: int = TEST_EPISODES) -> np.ndarray:
-    """Give returns of the greedy policy in the guarded maze, on episodes that no training has seen."""
+    """Give returns of the greedy policy in the guarded maze, on episodes that no training uses."""
     source, policy = CompiledSource(compiled_twin(MAZE)), Greedy(LinearSoftmax(64, 4, 1.0))
     return source.returns(policy, theta[None], episodes, Stream(0, Purpose.EVALUATION)).values[0]
 
@@ -160,7 +160,7 @@ def problem(name: str) -> Problem:
     return MAKERS[name]()
 
 
-def climbed(mdp: FiniteMDP, risk: str, restarts: int = 60, seed: int = 0) -> float:
+def climb(mdp: FiniteMDP, risk: str, restarts: int = 60, seed: int = 0) -> float:
     """Give the best value that changing one action at a time leads to, from many random deterministic policies."""
     rho, rng, best = rg.risk.parse(risk), np.random.default_rng(seed), -np.inf
 

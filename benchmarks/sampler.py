@@ -59,7 +59,7 @@ def thetas_of(mdp: FiniteMDP, trained: bool) -> np.ndarray:
 
 
 @cache
-def built(name: str) -> ctypes.CDLL | None:
+def build(name: str) -> ctypes.CDLL | None:
     if shutil.which("gcc") is None:
         return None
     library = Path(tempfile.mkdtemp()) / f"{name}.so"
@@ -169,7 +169,7 @@ def row(name: str, source: TabularSource, thetas: np.ndarray, episodes: int, sec
     expected = source.returns(policy, thetas, episodes, STREAM)
     steps = dict.fromkeys(("riskgrad", "same"), int(np.sum(expected.lengths)))
     calls: dict[str, Callable[[], object]] = {"riskgrad": lambda: source.returns(policy, thetas, episodes, STREAM)}
-    if (same := built("same_algorithm")) and (alias := built("alias")):
+    if (same := build("same_algorithm")) and (alias := build("alias")):
         calls["same"] = c_same(same, source, thetas, episodes)
         calls["alias"] = c_alias(alias, source, thetas, episodes)
         values, lengths = calls["same"]()
@@ -222,7 +222,7 @@ def threads(quick: bool) -> None:
             print("| " + " | ".join(cells) + " |", flush=True)
 
 
-def started() -> None:
+def print_first_call() -> None:
     """Say how long a process takes from import to its first returns, without and with the compiled code on disk."""
     script = (
         "import time; t = time.perf_counter(); import numpy as np; from riskgrad.mdp import from_gymnasium;"
@@ -249,4 +249,4 @@ if __name__ == "__main__":
     quick = parser.parse_args().quick
     table(quick)
     threads(quick)
-    started()
+    print_first_call()

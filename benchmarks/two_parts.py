@@ -53,22 +53,22 @@ class Study:
     options: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
-def trained(work: tuple[Study, int]) -> dict[str, Result]:
+def train_parts(work: tuple[Study, int]) -> dict[str, Result]:
     """Train with one seed; give the mean, CVaR(0.1) and the episodes used, by what was trained."""
     study, seed = work
     source = GymnasiumSource(study.env, study.horizon, env_options=study.env_options)
     options = {"policy": "deterministic", "seed": seed, **study.options}
     before = rg.train(source, NEUTRAL, max_episodes=study.first, held_out=20, **options)
-    found = {BEFORE: tested(source, before, before.episodes_used)}
+    found = {BEFORE: test_run(source, before, before.episodes_used)}
     # where observations are normalized, by the statistics that the policy now has
     options |= {"policy": before.policy, "theta": before.theta, "normalize": False, **GOING_ON}
     for risk in (NEUTRAL, AVERSE):
         run = rg.train(source, risk, max_episodes=study.then, **options)
-        found[risk] = tested(source, run, before.episodes_used + run.episodes_used)
+        found[risk] = test_run(source, run, before.episodes_used + run.episodes_used)
     return found
 
 
-def tested(source: GymnasiumSource, run: rg.Run, used: int) -> Result:
+def test_run(source: GymnasiumSource, run: rg.Run, used: int) -> Result:
     """Give the mean and CVaR(0.1) of a policy on fresh episodes, and how many episodes it was trained with."""
     returns = source.returns(run.policy, run.theta[None], TEST_EPISODES, Stream(0, Purpose.EVALUATION)).values[0]
     return float(np.mean(returns)), float(TAIL.estimate(returns)), used
@@ -79,7 +79,7 @@ def compare(studies: list[Study], seeds: int, workers: int) -> None:
     print("| environment | seed | trained on | episodes | mean | CVaR(0.1) |")
     print("|---|---|---|---|---|---|")
     with multiprocessing.get_context("spawn").Pool(workers) as pool:
-        answers = pool.imap(trained, [(study, seed) for study in studies for seed in range(seeds)])
+        answers = pool.imap(train_parts, [(study, seed) for study in studies for seed in range(seeds)])
         for study in studies:
             gaps: list[float] = []
             for seed in range(seeds):

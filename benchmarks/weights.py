@@ -33,7 +33,7 @@ def trajectories(batch: Episodes, n_actions: int) -> tuple[np.ndarray, np.ndarra
     return steps, batch.lengths
 
 
-def looped(logs: np.ndarray, behavior: np.ndarray, steps: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+def loop_over_steps(logs: np.ndarray, behavior: np.ndarray, steps: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     total = np.zeros((len(logs), len(lengths)))
     for t in range(len(steps)):
         running = np.flatnonzero(lengths > t)
@@ -57,7 +57,7 @@ def main() -> None:
     for _ in range(ROUNDS):
         for name, call in (
             ("riskgrad", lambda: log_ratios(policy, thetas, batch)),
-            ("NumPy loop over steps", lambda: looped(logs, behavior[0], steps, lengths)),
+            ("NumPy loop over steps", lambda: loop_over_steps(logs, behavior[0], steps, lengths)),
         ):
             begin = time.perf_counter()
             found = call()

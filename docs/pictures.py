@@ -103,7 +103,7 @@ def weights_tails() -> Drawing:
 
 
 def weights_whole() -> Drawing:
-    """How much each quantile counts: distortions that look at the whole law."""
+    """How much each quantile counts: distortions that use the whole law."""
     return _weights(
         ["mean", "dual-power:3", "exponential:3", "quadratic:1", "square-root:20", "logarithmic:20"], (0.0, 1.0)
     )
@@ -304,7 +304,7 @@ def _style() -> str:
     return f"<style>{rules['light']}@media(prefers-color-scheme:dark){{{rules['dark']}}}</style>"
 
 
-def written(name: str, drawn: Drawing) -> str:
+def as_text(name: str, drawn: Drawing) -> str:
     """Give the file of a picture as text."""
     page, words = drawn
     text = inline_svg(page, name)
@@ -319,7 +319,7 @@ def main(names: list[str]) -> None:
     """Write the pictures named, or all."""
     FOLDER.mkdir(exist_ok=True)
     for name in names or [*QUICK, *SLOW]:
-        (FOLDER / f"{name}.svg").write_text(written(name, (QUICK | SLOW)[name]()), encoding="utf-8")
+        (FOLDER / f"{name}.svg").write_text(as_text(name, (QUICK | SLOW)[name]()), encoding="utf-8")
 
 
 if __name__ == "__main__":

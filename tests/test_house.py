@@ -29,11 +29,6 @@ COMMANDS = {"evaluate", "compare", "frontier", "report"}  # public functions tha
 LOOPS = {"play", "reset", "step", "observe"}  # what every compiled environment has, as functions that numba compiles
 SHARED_NAMES = COMMANDS | LOOPS
 
-STEMS = (
-    *("capital", "categor", "discret", "emphas", "factor", "general", "initial", "local", "maxim", "memor", "minim"),
-    *("normal", "optim", "organ", "parametr", "penal", "random", "real", "recogn", "regular", "serial", "special"),
-    *("standard", "summar", "util", "vector", "visual"),
-)
 BRITISH = (
     r"behaviour",
     r"colour",
@@ -48,7 +43,8 @@ BRITISH = (
     r"labell(?:ed|ing)",
     r"travell(?:ed|ing|er)",
     r"cancell(?:ed|ing)",
-    rf"(?:{'|'.join(STEMS)})is(?:e|ed|es|er|ers|ing|ation)\b",
+    r"(?:normal|optim|maxim|minim|general|initial|special|summar|recogn|real|util|random|serial|discret|parametr|memor|"
+    r"organ|standard|visual|local|penal|capital|emphas|categor|factor|regular|vector)is(?:e|ed|es|er|ers|ing|ation)\b",
     r"analys(?:e|ed|ing)\b",
     r"grey\b",
     r"\bwhilst\b",
@@ -110,7 +106,7 @@ def test_every_name_has_one_home():
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 homes[node.name].append(named(path))
     twice = {name: places for name, places in homes.items() if len(set(places)) > 1 and not name.startswith("__")}
-    assert not SHARED_NAMES - set(twice), "exceptions that nothing needs"
+    assert set(twice) >= SHARED_NAMES, f"exceptions that nothing needs: {SHARED_NAMES - set(twice)}"
     offenders = [f"{name}: {', '.join(places)}" for name, places in sorted(twice.items()) if name not in SHARED_NAMES]
     assert not offenders, in_lines(offenders)
 

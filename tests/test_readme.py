@@ -6,8 +6,12 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 
-def test_readme_opens_with_exactly_two_commands():
+def test_readme_opens_with_a_sentence_a_picture_and_exactly_two_commands():
     text = (ROOT / "README.md").read_text()
+    title, sentence, picture = [block for block in text.split("\n\n") if block][:3]
+    assert title == "# riskgrad"
+    assert re.fullmatch(r"[A-Z][^.!]*\.", sentence), "one sentence"
+    assert re.fullmatch(r"!\[.*\]\(docs/maze\.svg\)", picture)
     commands = re.findall(r"^python3 -m venv \.venv.*$", text, flags=re.M)
     assert len(commands) == 2
     demo, tests = commands

@@ -35,8 +35,8 @@ from numpy.typing import ArrayLike, NDArray
 from riskgrad.checks import check_actions, check_states, check_thetas
 from riskgrad.errors import InputError
 from riskgrad.kernels.compile import contiguous, cores, in_blocks
-from riskgrad.kernels.elementary import exp_of
 from riskgrad.kernels.episode_sums import add_log_ratios
+from riskgrad.kernels.formulas import exp_of
 from riskgrad.policy import Policy
 from riskgrad.policy.base import log_softmax
 from riskgrad.types import Episodes, FloatArray, IntArray
@@ -76,12 +76,12 @@ def _log_prob(
     policy: Policy, thetas: FloatArray, observations: NDArray[np.generic], actions: NDArray[np.generic]
 ) -> FloatArray:
     """Give log pi(a_u | o_u) [P, U]; each state of a tabular policy is normalized once, not once for each action."""
-    preferences = policy.preference_table(thetas)
-    if preferences is None:
+    if policy.table_shape is None:
         return policy.log_prob(thetas, observations, actions)
-    states, _ = check_states(observations, preferences.shape[1])
-    chosen = check_actions(actions, len(states), preferences.shape[2])
-    return log_softmax(preferences)[:, states, chosen]
+    n_states, n_actions = policy.table_shape
+    states, _ = check_states(observations, n_states)
+    taken = check_actions(actions, len(states), n_actions)
+    return log_softmax(thetas.reshape(-1, n_states, n_actions))[:, states, taken]
 
 
 def _add_up(batch: Episodes, index: IntArray, base: FloatArray, table: FloatArray, ratios: FloatArray) -> None:

@@ -39,7 +39,7 @@ class Median(RiskMeasure):
     axioms = frozenset(["translation", "homogeneity", "monotonicity"])
 
     def estimate(self, values, weights=None):
-        sample = risk.checked_sample(values, weights)
+        sample = risk.check_sample(values, weights)
         table = np.broadcast_to(sample.values, (*sample.shape, sample.size))
         shares = np.ones_like(table) if sample.weights is None else np.broadcast_to(sample.weights, table.shape)
         order = np.argsort(table, axis=-1)

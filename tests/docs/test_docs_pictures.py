@@ -26,7 +26,7 @@ def test_a_picture_says_what_the_library_computes(name):
     kept = (DOCS / "pictures" / f"{name}.svg").read_text()
     page, words = pictures.QUICK[name]()
     assert WORDS.findall(kept) == [words], "run python docs/pictures.py"
-    assert sorted(LABEL.findall(kept)) == sorted(LABEL.findall(pictures.written(name, (page, words))))
+    assert sorted(LABEL.findall(kept)) == sorted(LABEL.findall(pictures.as_text(name, (page, words))))
 
 
 def test_every_picture_is_made_here_and_used():

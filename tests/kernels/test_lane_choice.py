@@ -8,7 +8,7 @@ import pytest
 
 from riskgrad.kernels import streams
 from riskgrad.kernels.compile import fresh_kernel
-from riskgrad.kernels.elementary import exp_of
+from riskgrad.kernels.formulas import exp_of
 from riskgrad.kernels.lane_choice import (
     ZERO,
     draw_from_many,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from riskgrad.kernels import linear_softmax
-from riskgrad.kernels.elementary import exp_of, log_of
+from riskgrad.kernels.formulas import exp_of, log_of
 
 POLICIES, BATCH = 3, 150
 

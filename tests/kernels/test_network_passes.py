@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from riskgrad.kernels import network_passes
-from riskgrad.kernels.elementary import exp_of, tanh_of
+from riskgrad.kernels.formulas import exp_of, tanh_of
 
 
 def layers_of(theta, sizes):

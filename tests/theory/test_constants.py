@@ -140,6 +140,12 @@ def test_a_preference_of_ones_own_needs_bounds():
     assert math.isclose(c.curvature_deviation, 0.5 + 1.25)
 
 
+def test_a_policy_whose_score_has_no_bound_gets_one_line():
+    with pytest.raises(InputError, match=r"policy must have known bounds .* a Gaussian has none") as caught:
+        constants(rg.mdp.two_roads(), rg.policy.Gaussian(3, [-1.0], [1.0]))
+    assert "\n" not in str(caught.value)
+
+
 def test_bad_behavior_gets_one_line(tools):
     model = tools.coin()
     with pytest.raises(InputError, match=r"behavior of \(state 0, action 1\) must be positive"):
@@ -152,3 +158,10 @@ def test_bad_behavior_gets_one_line(tools):
         Constants(M_r=1.0, M_e=1, M_d=1.0, M_h=1.0, dim=1, return_range=(1.0, -1.0))
     with pytest.raises(InputError, match="dim must be at least 1"):
         Constants(M_r=1.0, M_e=1, M_d=1.0, M_h=1.0, dim=0)
+
+
+def test_a_policy_without_known_bounds_is_refused_in_one_line():
+    normal = rg.policy.Gaussian(4, [-1.0], [1.0])
+    with pytest.raises(InputError, match=r"^policy must have known bounds \(M_d, M_h\)") as caught:
+        constants(rg.mdp.two_roads(), normal)
+    assert "\n" not in str(caught.value)

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from riskgrad.distortion.base import TableRow
+from riskgrad.kernels.formulas import expm1_of, log1p_of, power_of
 from riskgrad.types import FloatArray
 
 
@@ -25,17 +24,16 @@ class DualPower(TableRow):
     def _literal(self, s: FloatArray) -> FloatArray:
         if self.lam == 2.0:
             return s * (2.0 - s)
-        with np.errstate(divide="ignore"):  # log1p(-1) = -inf gives g(1) = 1, as it should
-            return -np.expm1(self.lam * np.log1p(-s))
+        return -expm1_of(self.lam * log1p_of(-s))  # log1p(-1) = -inf gives g(1) = 1, as it should
 
     def _dual(self, s: FloatArray) -> FloatArray:
-        return s * s if self.lam == 2.0 else np.power(s, self.lam)
+        return s * s if self.lam == 2.0 else power_of(s, self.lam)
 
     def _first(self, s: FloatArray) -> FloatArray:
-        return self.lam * np.power(1.0 - s, self.lam - 1.0)
+        return self.lam * power_of(1.0 - s, self.lam - 1.0)
 
     def _second(self, s: FloatArray) -> FloatArray:
-        return -self.lam * (self.lam - 1.0) * np.power(1.0 - s, self.lam - 2.0)
+        return -self.lam * (self.lam - 1.0) * power_of(1.0 - s, self.lam - 2.0)
 
     @property
     def slope_bound(self) -> float:

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from riskgrad.distortion.base import NEGLIGIBLE, TableRow
+from riskgrad.kernels.formulas import exp_of, expm1_of
 from riskgrad.types import FloatArray
 
 
@@ -19,22 +18,22 @@ class Exponential(TableRow):
     example = "exponential:3"
 
     def _literal(self, s: FloatArray) -> FloatArray:
-        return s if self.lam < NEGLIGIBLE else np.expm1(-self.lam * s) / np.expm1(-self.lam)
+        return s if self.lam < NEGLIGIBLE else expm1_of(-self.lam * s) / expm1_of(-self.lam)
 
     def _dual(self, s: FloatArray) -> FloatArray:
         # (e^(lambda s) - 1) / (e^lambda - 1), scaled so that no exponential overflows
-        return s if self.lam < NEGLIGIBLE else np.exp(-self.lam * (1.0 - s)) * self._literal(s)
+        return s if self.lam < NEGLIGIBLE else exp_of(-self.lam * (1.0 - s)) * self._literal(s)
 
     def _first(self, s: FloatArray) -> FloatArray:
-        return self.slope_bound * np.exp(-self.lam * s)
+        return self.slope_bound * exp_of(-self.lam * s)
 
     def _second(self, s: FloatArray) -> FloatArray:
-        return -self.curvature_bound * np.exp(-self.lam * s)
+        return -self.curvature_bound * exp_of(-self.lam * s)
 
     @property
     def slope_bound(self) -> float:
         """M_g' = lambda / (1 - e^(-lambda))."""
-        return float(-self.lam / np.expm1(-self.lam))
+        return float(-self.lam / expm1_of(-self.lam))
 
     @property
     def curvature_bound(self) -> float:

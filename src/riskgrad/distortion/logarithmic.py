@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from riskgrad.distortion.base import NEGLIGIBLE, TableRow
+from riskgrad.kernels.formulas import log1p_of
 from riskgrad.types import FloatArray
 
 
@@ -19,13 +18,13 @@ class Logarithmic(TableRow):
     example = "logarithmic:5"
 
     def _literal(self, s: FloatArray) -> FloatArray:
-        return s if self.lam < NEGLIGIBLE else np.log1p(self.lam * s) / np.log1p(self.lam)
+        return s if self.lam < NEGLIGIBLE else log1p_of(self.lam * s) / log1p_of(self.lam)
 
     def _dual(self, s: FloatArray) -> FloatArray:
         # log((1 + lambda) / (1 + lambda (1 - s))), with the ratio's distance from 1 formed first
         if self.lam < NEGLIGIBLE:
             return s
-        return np.log1p(self.lam * s / (1.0 + self.lam * (1.0 - s))) / np.log1p(self.lam)
+        return log1p_of(self.lam * s / (1.0 + self.lam * (1.0 - s))) / log1p_of(self.lam)
 
     def _first(self, s: FloatArray) -> FloatArray:
         return self.slope_bound / (1.0 + self.lam * s)
@@ -36,7 +35,7 @@ class Logarithmic(TableRow):
     @property
     def slope_bound(self) -> float:
         """M_g' = lambda / log(1 + lambda)."""
-        return float(self.lam / np.log1p(self.lam))
+        return float(self.lam / log1p_of(self.lam))
 
     @property
     def curvature_bound(self) -> float:

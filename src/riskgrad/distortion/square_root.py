@@ -29,7 +29,8 @@ class SquareRoot(TableRow):
         return self.slope_bound / np.sqrt(1.0 + self.lam * s)
 
     def _second(self, s: FloatArray) -> FloatArray:
-        return -self.curvature_bound * np.power(1.0 + self.lam * s, -1.5)
+        inside = 1.0 + self.lam * s
+        return -self.curvature_bound / (inside * np.sqrt(inside))
 
     @property
     def _root(self) -> float:

@@ -13,6 +13,7 @@ import numpy as np
 from riskgrad.checks import check_number
 from riskgrad.distortion.base import Attitude, DistortionFunction, check_attitude
 from riskgrad.errors import InputError
+from riskgrad.kernels.formulas import power_of
 from riskgrad.types import FloatArray
 
 
@@ -122,7 +123,7 @@ class SmoothLowerTail(TailFunction):
     def _missed(self, t: FloatArray) -> FloatArray:
         raw = (self.alpha - t) / self.width
         x = np.clip(raw, -1.0, 1.0)
-        rounded = (1.0 + x) ** 3 * (3.0 - x) / 16.0
+        rounded = power_of(1.0 + x, 3.0) * (3.0 - x) / 16.0
         return np.where(raw >= 1.0, 1.0 - t / self.alpha, rounded * (self.width / self.alpha))[()]
 
     def _density(self, t: FloatArray) -> FloatArray:

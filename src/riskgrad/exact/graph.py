@@ -84,7 +84,7 @@ def step_of(mdp: FiniteMDP, graph: Graph, table: FloatArray) -> Step:
     return Step(used.astype(np.int64), graph.source[used], graph.reward[used], weight[used], incoming)
 
 
-def checked_table(mdp: FiniteMDP, policy_table: ArrayLike) -> FloatArray:
+def check_table(mdp: FiniteMDP, policy_table: ArrayLike) -> FloatArray:
     """Return the policy table [S, A]; refuse rows that are no distribution, except those of terminal states."""
     table = np.asarray(policy_table, dtype=np.float64)
     if table.shape != (mdp.n_states, mdp.n_actions):

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from riskgrad.errors import InputError, TooLargeError
-from riskgrad.exact.graph import Step, checked_table, graph_of, step_of
+from riskgrad.exact.graph import Step, check_table, graph_of, step_of
 from riskgrad.kernels.recursion import advance_mass, merge_atoms
 from riskgrad.mdp import FiniteMDP
 from riskgrad.types import DiscreteLaw, FloatArray, IntArray
@@ -79,7 +79,7 @@ def return_law(
     Returns:
         the law; with `grid`, the pair (lower, upper), between which it lies in first-order stochastic dominance.
     """
-    table = checked_table(mdp, policy_table)
+    table = check_table(mdp, policy_table)
     if grid is None:
         return final_law(layers(mdp, table, rounding_width(mdp), max_atoms), rounding_width(mdp))
     if isinstance(grid, bool) or not isinstance(grid, int | float | np.number) or not 0.0 < grid < np.inf:

@@ -18,7 +18,7 @@ the measure's `influence` picks.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from riskgrad.exact.graph import checked_table, graph_of, step_of
+from riskgrad.exact.graph import check_table, graph_of, step_of
 from riskgrad.exact.law import MAX_ATOMS, Layer, final_law, layers, return_law, rounding_width, shifts
 from riskgrad.kernels.recursion import pull_adjoints_back
 from riskgrad.mdp import FiniteMDP
@@ -57,7 +57,7 @@ def gradient(
         rho: a risk measure with an influence function.
         max_atoms: largest number of (time, state, accumulated return) to keep, since the backward pass needs them all.
     """
-    table = checked_table(mdp, policy_table(mdp, policy, theta))
+    table = check_table(mdp, policy_table(mdp, policy, theta))
     coefficients = table * action_values(mdp, table, rho, max_atoms)
     states, actions = np.nonzero(coefficients)
     return policy.score_sum(theta, states, actions, coefficients[states, actions])

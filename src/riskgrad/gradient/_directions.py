@@ -1,15 +1,15 @@
 """Directions v on the unit sphere of R^d, independent or orthogonal in blocks.
 
 Independent rows are normalized Gaussian vectors. Orthogonal ones come in blocks of d (the last block may be shorter):
-each block is the Q of the QR factorization of a Gaussian matrix, with the signs fixed so that R has a positive
-diagonal; Q is then Haar-distributed, so every single row is uniform on the sphere and the estimate of `lm:del_rho_mu_2`
-stays unbiased. Blocks are independent of each other. One whole block measures every direction once: for a linear
-function the estimate is then exact.
+each block is made from Gaussian vectors by Gram-Schmidt (see `kernels.orthogonal`) and is then Haar-distributed, so
+every single row is uniform on the sphere and the estimate of `lm:del_rho_mu_2` stays unbiased. Blocks are independent
+of each other. One whole block measures every direction once: for a linear function the estimate is then exact.
 """
 
 import numpy as np
 
 from riskgrad.errors import InputError
+from riskgrad.kernels.orthogonal import orthonormal_rows
 from riskgrad.types import FloatArray
 
 
@@ -31,11 +31,4 @@ def sphere(rng: np.random.Generator, n: int, d: int, orthogonal: bool = False) -
     if not orthogonal:
         rows = rng.standard_normal((n, d))
         return rows / np.sqrt(np.sum(rows * rows, axis=1, keepdims=True))
-    return np.concatenate([_haar_rows(rng, min(d, n - start), d) for start in range(0, n, d)])
-
-
-def _haar_rows(rng: np.random.Generator, r: int, d: int) -> FloatArray:
-    """Give r <= d orthonormal rows [r, d], uniform among all such frames."""
-    q, upper = np.linalg.qr(rng.standard_normal((d, r)))
-    signs = np.where(np.diagonal(upper) < 0.0, -1.0, 1.0)
-    return np.ascontiguousarray((q * signs).T)
+    return np.concatenate([orthonormal_rows(rng.standard_normal((d, min(d, n - start)))) for start in range(0, n, d)])

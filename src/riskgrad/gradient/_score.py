@@ -55,7 +55,7 @@ def score(
     m = len(batch.values)
     if m < 2:
         raise InputError("batch", "hold at least 2 episodes", m)
-    at, ratios = np.asarray(theta, dtype=np.float64), _checked_weights(weights, m)
+    at, ratios = np.asarray(theta, dtype=np.float64), _check_weights(weights, m)
     coefficients = _coefficients(risk, batch.values[np.newaxis], ratios[np.newaxis])[0]
     vector = _sum_scores(policy, at, batch, coefficients, 0)
     size = m // GROUPS
@@ -73,7 +73,7 @@ def score(
     return Gradient(vector, float(np.sqrt(spread * GROUPS / (GROUPS - 1))))
 
 
-def _checked_weights(weights: ArrayLike | None, m: int) -> FloatArray:
+def _check_weights(weights: ArrayLike | None, m: int) -> FloatArray:
     if weights is None:
         return np.ones(m)
     ratios = np.asarray(weights, dtype=np.float64)

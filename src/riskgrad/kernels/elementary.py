@@ -1,13 +1,11 @@
 """exp, log, sine and cosine in double precision that run several at a time inside compiled loops.
 
 A loop that calls the C library takes one element after the other. These are polynomials without a branch, which the
-compiler runs four or eight at a time; all but `rough_exp` are right within 1.5 units of the last place.
+compiler runs four or eight at a time; all but `rough_exp` are right within 1.5 units of the last place. An element has
+the same bits whether it is done alone or with others.
 
-Sums and products are joined by `fma`, which rounds once: the answer has the same bits on every machine, whether an
-element is done alone or with others. The coefficients are minimax fits of this project, by Remez' exchange.
-
-`exp_of`, `log_of` and `tanh_of` are for arrays. What numpy has of these rounds otherwise on other processors, and a
-training of hundreds of iterations makes another policy of the last bit: nothing that decides parameters uses them.
+exp, log and tanh are the `formulas`, which NumPy runs as well. In sine and cosine, sums and products are joined by
+`fma`, which rounds once; the coefficients are minimax fits of this project, by Remez' exchange.
 """
 
 import math
@@ -16,19 +14,32 @@ from typing import Any, cast
 
 import numpy as np
 from numba import types  # pyright: ignore[reportMissingTypeStubs]
-from numba.extending import intrinsic  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
-from numpy.typing import ArrayLike
+from numba.extending import intrinsic, register_jitable  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 
-from riskgrad.kernels.compile import contiguous, kernel
+from riskgrad.kernels.compile import kernel
+from riskgrad.kernels.formulas import (
+    E_1,
+    E_MINUS_100,
+    HIGHEST,
+    LIFT,
+    LIFTED,
+    LOG2_HIGH,
+    LOG2_LOW,
+    LOWEST,
+    PER_LOG2,
+    TINY,
+    exp_within,
+    expm1_within,
+    exponential_parts,
+    log1p_within,
+    log_within,
+    tanh_within,
+)
 from riskgrad.types import FloatArray
 
 INTEGER = 6755399441055744.0  # 1.5 * 2^52: adding it rounds to an integer, which its last bits then hold
 BIAS = 1023.0  # of the exponent of a double
-PER_LOG2, LOG2_HIGH, LOG2_LOW = 1.4426950408889634, 0.6931471805599453, 2.3190468138462996e-17
 PER_QUARTER, QUARTER_HIGH, QUARTER_LOW = 0.6366197723675814, 1.5707963267948966, 6.123233995736766e-17
-LOWEST, HIGHEST = -708.0, 709.0
-ROOT_OF_HALF = 0x3FE6A09E667F3BCD  # the bits of the square root of 1 / 2
-E_1, E_MINUS_100, TINY, LIFT = 2.718281828459045, 3.720075976020836e-44, 2.2250738585072014e-308, 18014398509481984.0
 DROPPED, HALF = 0x1FFFFFFF, 0x0FFFFFFF  # the 29 bits that a double has more than a single, and just below their half
 
 
@@ -58,60 +69,26 @@ fma = cast("Callable[[float, float, float], float]", intrinsic(_generate_fma))
 trailing_zeros = cast("Callable[[np.uint64], int]", intrinsic(_generate_trailing_zeros))
 
 
+for _formula in (exponential_parts, exp_within, expm1_within, tanh_within, log_within, log1p_within):
+    register_jitable(_formula)
+
+
 @kernel
 def exp(x: float) -> float:
-    """Exponentiate within 1.1 units of the last place; x is brought into [-708, 709] first, so that nothing overflows.
-
-    exp(x) = 2^k exp(r) with |r| <= log(2) / 2; k goes into the exponent of a double.
-    """
-    x = min(max(x, LOWEST), HIGHEST)
-    shifted = fma(x, PER_LOG2, INTEGER + BIAS)  # the last bits are now k + 1023
-    k = shifted - (INTEGER + BIAS)
-    r = fma(-k, LOG2_LOW, fma(-k, LOG2_HIGH, x))
-    p = fma(r, 2.5110045427262936e-08, 2.762008858387267e-07)
-    p = fma(r, p, 2.7557242336121544e-06)
-    p = fma(r, p, 2.4801521295536077e-05)
-    p = fma(r, p, 0.00019841269886603505)
-    p = fma(r, p, 0.0013888888917214226)
-    p = fma(r, p, 0.0083333333333222)
-    p = fma(r, p, 0.04166666666662413)
-    p = fma(r, p, 0.16666666666666674)
-    p = fma(r, p, 0.5000000000000001)
-    p = fma(r * r, p, r)
-    power = np.int64(np.float64(shifted).view(np.int64) << 52).view(np.float64)
-    return fma(power, p, power)
+    """Exponentiate within 1.1 units of the last place; x is brought into [-708, 709] first."""
+    return exp_within(min(max(x, LOWEST), HIGHEST))
 
 
 @kernel
 def log(x: float) -> float:
-    """Take the natural logarithm within 1 unit of the last place, of a positive number that is not subnormal.
-
-    log(x) = k log(2) + log(1 + f) with 1 + f from sqrt(1 / 2) to sqrt(2), which is 2 artanh(s) with s = f / (2 + f).
-    """
-    bits = np.float64(x).view(np.int64)
-    k = (bits - ROOT_OF_HALF) >> 52
-    f = np.int64(bits - (k << 52)).view(np.float64) - 1.0
-    s = f / (2.0 + f)
-    z = s * s
-    p = fma(z, 2.0 / 21.0, 2.0 / 19.0)  # the series of artanh, whose next term is below 1e-18
-    p = fma(z, p, 2.0 / 17.0)
-    p = fma(z, p, 2.0 / 15.0)
-    p = fma(z, p, 2.0 / 13.0)
-    p = fma(z, p, 2.0 / 11.0)
-    p = fma(z, p, 2.0 / 9.0)
-    p = fma(z, p, 2.0 / 7.0)
-    p = fma(z, p, 2.0 / 5.0)
-    p = fma(z, p, 2.0 / 3.0)
-    half = 0.5 * f * f
-    rest = fma(s, fma(z, p, half), np.float64(k) * LOG2_LOW) - half
-    return fma(np.float64(k), LOG2_HIGH, f + rest)
+    """Take the natural logarithm within 1 unit of the last place, of a positive number that is not subnormal."""
+    return log_within(x)
 
 
 @kernel
 def tanh(x: float) -> float:
-    """Take the hyperbolic tangent within 3e-16: of |x| it is (1 - e) / (1 + e) with e = exp(-2 |x|)."""
-    e = exp(-2.0 * min(abs(x), 20.0))
-    return math.copysign((1.0 - e) / (1.0 + e), x)
+    """Take the hyperbolic tangent within 3.5e-16; beyond 20 it is 1 or -1."""
+    return math.copysign(tanh_within(-min(abs(x), 20.0)), x)
 
 
 @kernel
@@ -187,28 +164,6 @@ def sin_cos(x: float) -> tuple[float, float]:
     return (-s if (bits & 2) == 2 else s), (-c if ((bits + 1) & 2) == 2 else c)
 
 
-def exp_of(x: ArrayLike) -> FloatArray:
-    """Exponentiate numbers, with 0 and inf where they leave the range."""
-    return _apply(_exps, x)
-
-
-def log_of(x: ArrayLike) -> FloatArray:
-    """Take the logarithms of numbers, -inf of 0 and NaN of what is below."""
-    return _apply(_logs, x)
-
-
-def tanh_of(x: ArrayLike) -> FloatArray:
-    """Take hyperbolic tangents, within 3e-16."""
-    return _apply(_tanhs, x)
-
-
-def _apply(function: Callable[[FloatArray, FloatArray], None], x: ArrayLike) -> FloatArray:
-    given = contiguous(np.asarray(x), np.float64)
-    answer = np.empty_like(given)
-    function(given.reshape(-1), answer.reshape(-1))
-    return answer
-
-
 @kernel
 def _exps(x: FloatArray, answer: FloatArray) -> None:
     outside = 0
@@ -234,7 +189,7 @@ def _logs(x: FloatArray, answer: FloatArray) -> None:
     if outside > 0:
         for i in range(len(x)):
             if 0.0 < x[i] < TINY:
-                answer[i] = log(x[i] * LIFT) - 54.0 * LOG2_HIGH
+                answer[i] = log(x[i] * LIFT) - LIFTED * LOG2_HIGH - LIFTED * LOG2_LOW
             elif not TINY <= x[i] < np.inf:
                 answer[i] = -np.inf if x[i] == 0.0 else np.inf if x[i] > 0.0 else np.nan
 
@@ -243,3 +198,18 @@ def _logs(x: FloatArray, answer: FloatArray) -> None:
 def _tanhs(x: FloatArray, answer: FloatArray) -> None:
     for i in range(len(x)):
         answer[i] = tanh(x[i])
+
+
+@kernel
+def _expm1s(x: FloatArray, answer: FloatArray) -> None:
+    for i in range(len(x)):
+        answer[i] = expm1_within(min(max(x[i], LOWEST), HIGHEST))
+
+
+@kernel
+def _log1ps(x: FloatArray, answer: FloatArray) -> None:
+    for i in range(len(x)):
+        answer[i] = -np.inf if x[i] == -1.0 else log1p_within(x[i])
+
+
+LOOPS = {"exp": _exps, "expm1": _expm1s, "log": _logs, "log1p": _log1ps, "tanh": _tanhs}  # for `formulas`

@@ -10,15 +10,8 @@ from riskgrad.types import FloatArray
 ROW_TOLERANCE = 1e-6
 
 
-def checked_horizon(horizon: int) -> int:
-    """Return the horizon, an integer of at least 1."""
-    if isinstance(horizon, bool) or not isinstance(horizon, int | np.integer) or horizon < 1:
-        raise InputError("horizon", "be an integer of at least 1", horizon)
-    return int(horizon)
-
-
-def checked_start(start: int | ArrayLike, n_states: int) -> FloatArray:
-    """Return the distribution of the first state [S] from a state or a distribution."""
+def start_distribution(start: int | ArrayLike, n_states: int) -> FloatArray:
+    """Give the distribution of the first state [S] from a state or a distribution."""
     given = np.asarray(start)
     if given.ndim == 0:
         if given.dtype.kind not in "iu" or not 0 <= int(given) < n_states:
@@ -37,8 +30,8 @@ def checked_start(start: int | ArrayLike, n_states: int) -> FloatArray:
     return first / total
 
 
-def checked_terminal(terminal: ArrayLike, n_states: int) -> NDArray[np.bool_]:
-    """Return the mask of terminal states [S] from indices or a mask."""
+def terminal_mask(terminal: ArrayLike, n_states: int) -> NDArray[np.bool_]:
+    """Give the mask of terminal states [S] from indices or a mask."""
     given = np.atleast_1d(np.asarray(terminal))
     if given.dtype == np.bool_:
         if given.shape != (n_states,):

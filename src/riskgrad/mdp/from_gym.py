@@ -42,11 +42,11 @@ def from_gymnasium(
     if not isinstance(env, str):
         if kwargs:
             raise InputError("options", "come with an id, not with an environment", sorted(kwargs))
-        return _read(env, horizon, discount)
+        return _read_table(env, horizon, discount)
     with explain_failure(env):
         made = gymnasium.make(env, **kwargs)
     try:
-        return _read(made, horizon, discount)
+        return _read_table(made, horizon, discount)
     finally:
         made.close()
 
@@ -62,7 +62,7 @@ def has_table(env: "gymnasium.Env[Any, Any]") -> bool:
     return True
 
 
-def _read(env: "gymnasium.Env[Any, Any]", horizon: int | None, discount: float) -> FiniteMDP:
+def _read_table(env: "gymnasium.Env[Any, Any]", horizon: int | None, discount: float) -> FiniteMDP:
     base: Any = env.unwrapped
     name = env.spec.id if env.spec is not None else type(base).__name__
     if not hasattr(base, "P") or not hasattr(base, "initial_state_distrib"):

@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskgrad.checks import check_discount
+from riskgrad.checks import check_count, check_discount
 from riskgrad.errors import InputError
-from riskgrad.mdp.checks import check_rows, checked_horizon, checked_start, checked_terminal, reachable_states
+from riskgrad.mdp.checks import check_rows, reachable_states, start_distribution, terminal_mask
 from riskgrad.mdp.outcomes import Outcomes, from_arrays, from_lists, merge_equal
 from riskgrad.types import FloatArray, IntArray
 
@@ -173,8 +173,8 @@ def _fill(
 ) -> None:
     """Check what was given and set the fields of a new model."""
     n_states, n_actions = given.n_states, given.n_actions
-    first = checked_start(start, n_states)
-    is_terminal = checked_terminal(terminal, n_states)
+    first = start_distribution(start, n_states)
+    is_terminal = terminal_mask(terminal, n_states)
     if np.any(is_terminal & (first > 0.0)):
         state = int(np.flatnonzero(is_terminal & (first > 0.0))[0])
         raise InputError("start", "not be a terminal state", state, "an episode takes at least one step")
@@ -185,7 +185,7 @@ def _fill(
     fields: dict[str, Any] = {
         "n_states": n_states,
         "n_actions": n_actions,
-        "horizon": checked_horizon(horizon),
+        "horizon": check_count("horizon", horizon),
         "discount": check_discount(discount),
         "start": first,
         "terminal": is_terminal,

@@ -86,7 +86,9 @@ def policy_map(one: PlayedRun, index: int, seed: int = 0) -> Drawing | None:
     axis.grid(visible=False)
     axis.spines[:].set_visible(False)
     told = ["no way is taken often"] if not ways else []
-    told += [f"{percent(share)} of episodes take {len(way) - 1} steps: {_directions(grid, way)}" for way, share in ways]
+    told += [
+        f"{percent(share)} of episodes take {len(way) - 1} steps: {_way_in_words(grid, way)}" for way, share in ways
+    ]
     ends = ", ".join(
         f"{percent(float(seen[state]))} end in cell {state}" for state in ends_of(mdp) if seen[state] > SEEN
     )
@@ -174,7 +176,7 @@ def _draw_arrows(axis: Axes, grid: Grid, table: FloatArray, states: Sequence[int
                 axis.annotate("", tip, (x, y), arrowprops=head)
 
 
-def _directions(grid: Grid, way: tuple[int, ...]) -> str:
+def _way_in_words(grid: Grid, way: tuple[int, ...]) -> str:
     """Say a way in words: runs of the same direction, such as "up, right 3 times, down"."""
     names = {UP: "up", RIGHT: "right", DOWN: "down", LEFT: "left"}
     steps: list[tuple[str, int]] = []

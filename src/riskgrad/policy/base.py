@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.checks import check_coefficients, check_theta
 from riskgrad.errors import InputError
-from riskgrad.kernels.elementary import exp_of, log_of
+from riskgrad.kernels.formulas import exp_of, log_of
 from riskgrad.random import Purpose, Stream
 from riskgrad.registry import PartList
 from riskgrad.types import ActionKind, FloatArray, IntArray, ObservationKind
@@ -67,6 +67,7 @@ class Policy(ABC):
         has_density: whether it has `log_prob` and `score_sum`, which ratios, scores and entropy are made of.
         layered: whether parameters multiply one another, as weights of layers do; it then takes shorter steps.
         noise_size: how many uniform numbers one action takes, u.
+        table_shape: (S, A) of a policy whose parameters are a table of preferences [S, A]; None for any other.
         inner: the policy that this one wraps, such as the one whose mode `Greedy` takes.
         statistics: by which it normalizes observations; None where it takes them as they are.
     """
@@ -77,6 +78,7 @@ class Policy(ABC):
     has_density: bool = True
     layered: bool = False
     noise_size: int = 1
+    table_shape: tuple[int, int] | None = None
     inner: "Policy | None" = None
     statistics: "ObservationStatistics | None" = None
 
@@ -117,11 +119,6 @@ class Policy(ABC):
     def layer_thetas(self, thetas: FloatArray) -> FloatArray:
         """Give the parameters of `layers` [P, ...] for parameters [P, d] of the policy."""
         return thetas
-
-    def preference_table(self, thetas: FloatArray) -> FloatArray | None:
-        """Give the preferences [P, S, A] of a policy that is the softmax of a table of them; None for any other."""
-        del thetas
-        return None
 
     @classmethod
     def fit(cls, gives: ObservationKind, takes: ActionKind) -> "Policy":

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.errors import InputError
-from riskgrad.kernels.elementary import tanh_of
+from riskgrad.kernels.formulas import tanh_of
 from riskgrad.types import FloatArray, Numbers
 
 UNBOUNDED: Final = float(np.finfo(np.float32).max)

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from riskgrad.checks import check_coefficients, check_theta, check_thetas
 from riskgrad.errors import InputError
 from riskgrad.kernels import network_passes
-from riskgrad.kernels.elementary import exp_of, log_of
+from riskgrad.kernels.formulas import exp_of, log_of
 from riskgrad.policy.base import Policy, drop_axes
 from riskgrad.policy.bounds import Bounds, with_infinities
 from riskgrad.policy.network import Activation, Network, checked_hidden

@@ -54,6 +54,7 @@ class TabularGibbs(Policy):
         self.n_states = check_count("n_states", n_states)
         self.n_actions = check_count("n_actions", n_actions)
         self.reads, self.acts = (States(self.n_states),), Choice(self.n_actions)
+        self.table_shape = self.n_states, self.n_actions
 
     @property
     def dim(self) -> int:
@@ -94,10 +95,6 @@ class TabularGibbs(Policy):
         sums = sum_by_visit(states, chosen, scale, (self.n_states, self.n_actions))
         return preference_weights(sums, softmax(vector.reshape(sums.shape))).ravel()
 
-    def preference_table(self, thetas: FloatArray) -> FloatArray:
-        """Give the preferences [P, S, A], which are the parameters."""
-        return thetas.reshape(len(thetas), self.n_states, self.n_actions)
-
     @classmethod
     def fit(cls, gives: ObservationKind, takes: ActionKind) -> "TabularGibbs":
         """Make a table of the states and actions of a source; refuse where it has none."""
@@ -113,7 +110,7 @@ class TabularGibbs(Policy):
         return {"n_states": self.n_states, "n_actions": self.n_actions}
 
     def _preferences(self, thetas: FloatArray, states: NDArray[np.intp]) -> FloatArray:
-        return self.preference_table(thetas)[:, states]
+        return thetas.reshape(len(thetas), self.n_states, self.n_actions)[:, states]
 
     def __repr__(self) -> str:
         return f"TabularGibbs({self.n_states}, {self.n_actions})"

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from riskgrad.checks import check_coefficients, check_theta, check_thetas
 from riskgrad.errors import InputError
 from riskgrad.kernels import network_passes
-from riskgrad.kernels.elementary import exp_of
+from riskgrad.kernels.formulas import exp_of
 from riskgrad.policy.base import Layers, Policy, drop_axes, log_softmax, softmax, sum_over_actions
 from riskgrad.policy.gaussian import Gaussian
 from riskgrad.policy.network import Activation, Network, checked_hidden

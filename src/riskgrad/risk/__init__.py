@@ -9,7 +9,7 @@ from riskgrad.risk.base import Axiom as Axiom
 from riskgrad.risk.base import RiskMeasure as RiskMeasure
 from riskgrad.risk.distortion import DistortionMeasure as DistortionMeasure
 from riskgrad.risk.sample import Sample as Sample
-from riskgrad.risk.sample import checked_sample as checked_sample
+from riskgrad.risk.sample import check_sample as check_sample
 from riskgrad.risk.smoothness import Constants as Constants
 from riskgrad.risk.smoothness import Smoothness as Smoothness
 

@@ -21,7 +21,7 @@ from riskgrad.checks import check_share
 from riskgrad.distortion import Attitude, DistortionFunction
 from riskgrad.errors import InputError
 from riskgrad.registry import PartList
-from riskgrad.risk.sample import checked_sample
+from riskgrad.risk.sample import check_sample
 from riskgrad.risk.smoothness import Constants, Smoothness, mean_smoothness, mix_smoothness
 from riskgrad.types import DiscreteLaw, FloatArray, IntArray
 
@@ -204,7 +204,7 @@ class Blend(RiskMeasure):
 
     def estimate(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
         """Estimate both and mix."""
-        sample = checked_sample(values, weights)
+        sample = check_sample(values, weights)
         return (1.0 - self.weight) * sample.mean() + self.weight * self.measure.estimate(values, weights)
 
     def value(self, law: DiscreteLaw) -> float:
@@ -218,7 +218,7 @@ class Blend(RiskMeasure):
 
     def estimate_counts(self, values: FloatArray, counts: IntArray) -> FloatArray:
         """Estimate both and mix."""
-        mean = checked_sample(values, counts).mean()
+        mean = check_sample(values, counts).mean()
         return (1.0 - self.weight) * mean + self.weight * self.measure.estimate_counts(values, counts)
 
     def smoothness(self, problem: Constants, *, off_policy: bool = False, literal: bool = False) -> Smoothness:

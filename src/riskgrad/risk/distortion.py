@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike
 from riskgrad.distortion import Attitude, DistortionFunction, Identity, Mixture
 from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.risk.base import EVERY_AXIOM, Axiom, RiskMeasure
-from riskgrad.risk.sample import checked_sample, distorted_mean, shaped_sample, upper_masses, weighted_distorted_mean
+from riskgrad.risk.sample import check_sample, check_shapes, distorted_mean, upper_masses, weighted_distorted_mean
 from riskgrad.risk.smoothness import Constants, Smoothness, normalized_bias, normalized_error, product
 from riskgrad.types import DiscreteLaw, FloatArray, IntArray
 
@@ -67,7 +67,7 @@ class DistortionMeasure(RiskMeasure):
 
     def estimate(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
         """Estimate from order statistics: `eq:hat_rho_G1` without weights, reweighted with them."""
-        sample = shaped_sample(values, weights)
+        sample = check_shapes(values, weights)
         if sample.weights is None:
             return distorted_mean(self.function, sample.values)
         return weighted_distorted_mean(self.function, sample, literal=self.estimator == "paper")
@@ -78,7 +78,7 @@ class DistortionMeasure(RiskMeasure):
 
     def influence(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
         """Give the integral of g'(P(R > x)) up to each return, from the smallest (`lm:nabla_rho_g`)."""
-        sample = checked_sample(values, weights)
+        sample = check_sample(values, weights)
         table = np.broadcast_to(sample.values, (*sample.shape, sample.size))
         order = np.argsort(table, axis=-1)
         steps = np.diff(np.take_along_axis(table, order, axis=-1), axis=-1)
@@ -90,7 +90,7 @@ class DistortionMeasure(RiskMeasure):
 
     def estimate_counts(self, values: FloatArray, counts: IntArray) -> FloatArray:
         """Estimate from order statistics; counts are the masses of a sample whatever the estimator is."""
-        return weighted_distorted_mean(self.function, shaped_sample(values, counts), literal=False)
+        return weighted_distorted_mean(self.function, check_shapes(values, counts), literal=False)
 
     def episodes_counted(self, size: int) -> float:
         """Give 1 / sum w_i^2, w_i = g(S_i) - g(S_{i+1}) the weights on the sorted returns."""

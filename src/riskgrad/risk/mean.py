@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from riskgrad.distortion import DistortionFunction
 from riskgrad.errors import UnknownNameError
 from riskgrad.risk.base import EVERY_AXIOM, Axiom, RiskMeasure
-from riskgrad.risk.sample import checked_sample
+from riskgrad.risk.sample import check_sample
 from riskgrad.risk.smoothness import Constants, Smoothness, mean_smoothness, weighted_mean_error
 from riskgrad.types import DiscreteLaw, FloatArray, IntArray
 
@@ -46,7 +46,7 @@ class Mean(RiskMeasure):
 
     def estimate(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
         """The mean of each row."""
-        sample = checked_sample(values, weights)
+        sample = check_sample(values, weights)
         if sample.weights is not None and self.estimator == "unbiased":
             return np.mean(sample.weights * sample.values, axis=-1)
         return sample.mean()
@@ -57,11 +57,11 @@ class Mean(RiskMeasure):
 
     def estimate_counts(self, values: FloatArray, counts: IntArray) -> FloatArray:
         """The mean of each sample."""
-        return checked_sample(values, counts).mean()
+        return check_sample(values, counts).mean()
 
     def influence(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
         """The return itself."""
-        sample = checked_sample(values, weights)
+        sample = check_sample(values, weights)
         return np.broadcast_to(sample.values, (*sample.shape, sample.size)).copy()
 
     def smoothness(self, problem: Constants, *, off_policy: bool = False, literal: bool = False) -> Smoothness:

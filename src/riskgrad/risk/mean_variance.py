@@ -45,7 +45,7 @@ from riskgrad.distortion.base import check_attitude
 from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.registry import write_name
 from riskgrad.risk.base import Axiom, RiskMeasure
-from riskgrad.risk.sample import Sample, checked_sample
+from riskgrad.risk.sample import Sample, check_sample
 from riskgrad.risk.smoothness import (
     Constants,
     Smoothness,
@@ -112,7 +112,7 @@ class MeanVariance(RiskMeasure):
 
     def estimate(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
         """The estimated mean minus lambda times the estimated variance of each row."""
-        sample = checked_sample(values, weights)
+        sample = check_sample(values, weights)
         if sample.size < 2 and self.lam:
             raise InputError("values", "hold at least 2 returns for a variance", f"m = {sample.size}")
         if sample.weights is None:
@@ -134,13 +134,13 @@ class MeanVariance(RiskMeasure):
 
     def influence(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
         """R - lambda (R - J)^2, which is R - lambda (R^2 - 2 J R) up to a constant (`eq:nabla_E_R_theta_sq`)."""
-        sample = checked_sample(values, weights)
+        sample = check_sample(values, weights)
         centered = sample.values - sample.mean()[..., np.newaxis]
         return sample.values - self.variance_price * centered * centered
 
     def estimate_counts(self, values: FloatArray, counts: IntArray) -> FloatArray:
         """The mean minus lambda times the unbiased variance of each sample."""
-        mean = checked_sample(values, counts).mean()
+        mean = check_sample(values, counts).mean()
         squares = np.sum(counts * (values - mean[:, np.newaxis]) ** 2, axis=1)
         return mean - self.variance_price * squares / max(int(counts[0].sum()) - 1, 1)
 

@@ -64,21 +64,21 @@ class Sample:
         return center[..., 0] + shifted / np.sum(self.weights, axis=-1)
 
 
-def checked_sample(values: ArrayLike, weights: ArrayLike | None) -> Sample:
+def check_sample(values: ArrayLike, weights: ArrayLike | None) -> Sample:
     """Check returns and weights completely.
 
     Args:
         values: returns [..., m], finite, m >= 1.
         weights: None or weights [..., m], finite, not negative, not all zero in any row.
     """
-    sample = shaped_sample(values, weights)
+    sample = check_shapes(values, weights)
     refuse_bad_values(sample.values)
     if sample.weights is not None:
         refuse_bad_weights(sample.weights)
     return sample
 
 
-def shaped_sample(values: ArrayLike, weights: ArrayLike | None) -> Sample:
+def check_shapes(values: ArrayLike, weights: ArrayLike | None) -> Sample:
     """Check the shapes only, for estimators that meet bad numbers anyway on their way through the data."""
     returns = np.asarray(values, dtype=np.float64)
     if returns.ndim == 0 or returns.shape[-1] == 0:

@@ -216,8 +216,8 @@ class TabularSource(Source):
         """Give the thresholds [P, S, 2^L] of policies with checked parameters [P, d]."""
         check_fit(policy, self)
         n_states, n_actions = self.mdp.n_states, self.mdp.n_actions
-        preferences = policy.preference_table(contiguous(thetas, np.float64))
-        if preferences is not None:
+        if policy.table_shape is not None:
+            preferences = contiguous(thetas, np.float64).reshape(-1, *policy.table_shape)
             thresholds = self._room(len(thetas))
             thresholds_of_preferences(preferences, thresholds)
             return thresholds

@@ -112,7 +112,7 @@ def _bad_input(measure: RiskMeasure, rng: np.random.Generator) -> None:
                 measure.estimate(values, weights)
         except ValueError:
             continue
-        raise ContractError(f"{measure}: {what} must be a ValueError; riskgrad.risk.checked_sample refuses it for you")
+        raise ContractError(f"{measure}: {what} must be a ValueError; riskgrad.risk.check_sample refuses it for you")
 
 
 def _influence(measure: RiskMeasure, rng: np.random.Generator) -> None:

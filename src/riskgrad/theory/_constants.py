@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from riskgrad.errors import InputError
-from riskgrad.exact.graph import checked_table
+from riskgrad.exact.graph import check_table
 from riskgrad.mdp import FiniteMDP
 from riskgrad.policy import Policy
 from riskgrad.risk import Constants
@@ -85,7 +85,7 @@ def _log_ratio(mdp: FiniteMDP, behavior: Behavior, *, literal: bool) -> float | 
             raise InputError("behavior", "be 'uniform', 'current' or a table [S, A]", behavior)
         table = np.full((mdp.n_states, mdp.n_actions), 1.0 / mdp.n_actions)
     else:
-        table = checked_table(mdp, behavior)
+        table = check_table(mdp, behavior)
     acting = table[~mdp.terminal]
     if np.any(acting == 0.0):
         state, action = (int(index) for index in np.argwhere((table == 0.0) & ~mdp.terminal[:, None])[0])

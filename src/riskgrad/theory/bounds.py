@@ -112,7 +112,7 @@ def guarantee(
         plan=chosen,
         measure=measure,
         gradient=gradient,
-        start=2.0 * _checked_gap(gap, measure) / (chosen.iterations * chosen.step_size),
+        start=2.0 * _check_gap(gap, measure) / (chosen.iterations * chosen.step_size),
         step=product(measure.curvature, chosen.step_size, gradient.second_moment),
         error=gradient.error if literal else gradient.bias * gradient.bias,
         episodes=chosen.offp_sf_episodes if off_policy else chosen.onp_sf_episodes,
@@ -185,7 +185,7 @@ def _choose_plan(iterations: int | None, plan: Schedule | None) -> Schedule:
     raise InputError("iterations and plan", "be given one at a time", f"iterations={iterations}, plan={plan}")
 
 
-def _checked_gap(gap: float | None, measure: Smoothness) -> float:
+def _check_gap(gap: float | None, measure: Smoothness) -> float:
     if gap is None:
         return measure.span
     if not 0.0 <= gap < math.inf:

@@ -85,7 +85,7 @@ class GymnasiumSource(Source):
         self._work = LocalWork(self._rules, self._player)
         self.backend: Workers = workers
         if self.backend.workers > 1:
-            self._rules.recipe.check_portable()
+            pickle.dumps(self._work)  # refuses an environment that other processes cannot make
 
     @property
     def env_name(self) -> str:

@@ -1,0 +1,171 @@
+"""exp, log and what follows from them, written once for NumPy and for compiled loops, with the same bits in both.
+
+What NumPy has of these rounds otherwise on other processors, and a training of hundreds of iterations makes another
+policy of the last bit: nothing that decides parameters uses it. A formula here is made of +, -, *, / and of the bits of
+numbers, each of which has one right answer. NumPy runs a formula on an array, and `elementary` compiles it.
+
+`exp_of`, `expm1_of`, `log_of`, `log1p_of`, `power_of` and `tanh_of` are for arrays. They run compiled once something
+else has loaded numba, and in NumPy before that: the answer is the same, and numba takes half a second to load.
+"""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from riskgrad.types import FloatArray
+
+SHIFT = 6755399441055744.0 + 1023.0  # 1.5 * 2^52: adding it rounds to an integer; 1023 is the bias of an exponent
+# log(2) in two parts, of which the first has 32 bits, so that its product with an exponent is exact
+PER_LOG2, LOG2_HIGH, LOG2_LOW = 1.4426950408889634, 0.6931471803691238, 1.9082149292705877e-10
+LOWEST, HIGHEST = -708.0, 709.0
+ROOT_OF_HALF = 0x3FE6A09E667F3BCD  # the bits of the square root of 1 / 2
+E_1, E_MINUS_100 = 2.718281828459045, 3.720075976020836e-44
+TINY, LIFT, LIFTED = 2.2250738585072014e-308, 18014398509481984.0, 54.0  # the least normal number; 2^54
+MOST_PRODUCTS = 64  # in a power, beyond which their rounding errors exceed those of a logarithm
+
+
+def exponential_parts(x: Any) -> tuple[Any, Any, Any]:
+    """Give 2^k, r and c for numbers x = k log(2) + r in [-708, 709]: exp(x) = 2^k (1 + r + r c / (2 - c)).
+
+    With |r| <= log(2) / 2, c = 2 - 2 r / (exp(r) - 1) is a series in Bernoulli's numbers, r - r^2 / 6 + r^4 / 360 - ...
+    The first term that is left out is below 1e-17.
+    """
+    shifted = x * PER_LOG2 + SHIFT  # the last bits are now k + 1023
+    k = shifted - SHIFT
+    r = (x - k * LOG2_HIGH) - k * LOG2_LOW
+    z = r * r
+    c = z * (-691.0 / 653837184000.0) + 1.0 / 23950080.0
+    c = z * c - 1.0 / 604800.0
+    c = z * c + 1.0 / 15120.0
+    c = z * c - 1.0 / 360.0
+    c = z * c + 1.0 / 6.0
+    power = np.int64(np.float64(shifted).view(np.int64) << 52).view(np.float64)
+    return power, r, r - z * c
+
+
+def exp_within(x: Any) -> Any:
+    """Exponentiate numbers in [-708, 709], within 1.1 units of the last place."""
+    power, r, c = exponential_parts(x)
+    return power + power * (r + r * c / (2.0 - c))
+
+
+def expm1_within(x: Any) -> Any:
+    """Give exp(x) - 1 of numbers in [-708, 709], within 2.5 units of the last place."""
+    power, r, c = exponential_parts(x)
+    return power * (r + r * c / (2.0 - c)) + (power - 1.0)
+
+
+def tanh_within(x: Any) -> Any:
+    """Take the hyperbolic tangent of numbers in [-20, 0], within 3.5e-16: (e - 1) / (e + 1) with e = exp(2 x)."""
+    power, r, c = exponential_parts(2.0 * x)
+    b = 2.0 - c
+    e = power * (b + 2.0 * r)
+    return (e - b) / (e + b)
+
+
+def log_within(x: Any) -> Any:
+    """Take the natural logarithm of positive numbers that are not subnormal, within 1 unit of the last place.
+
+    log(x) = k log(2) + log(1 + f) with 1 + f from sqrt(1 / 2) to sqrt(2), which is 2 artanh(s) with s = f / (2 + f).
+    """
+    bits = np.float64(x).view(np.int64)
+    k = (bits - ROOT_OF_HALF) >> 52
+    f = np.int64(bits - (k << 52)).view(np.float64) - 1.0
+    s = f / (2.0 + f)
+    z = s * s
+    p = z * (2.0 / 21.0) + 2.0 / 19.0  # the series of artanh, whose next term is below 1e-18
+    p = z * p + 2.0 / 17.0
+    p = z * p + 2.0 / 15.0
+    p = z * p + 2.0 / 13.0
+    p = z * p + 2.0 / 11.0
+    p = z * p + 2.0 / 9.0
+    p = z * p + 2.0 / 7.0
+    p = z * p + 2.0 / 5.0
+    p = z * p + 2.0 / 3.0
+    half = 0.5 * f * f
+    whole = np.float64(k)
+    return whole * LOG2_HIGH - ((half - (s * (half + z * p) + whole * LOG2_LOW)) - f)
+
+
+def log1p_within(x: Any) -> Any:
+    """Give log(1 + x) of numbers above -1, within 2 units of the last place; what 1 + x loses is added at the end."""
+    sum_of_both = 1.0 + x
+    return log_within(sum_of_both) + (x - (sum_of_both - 1.0)) / sum_of_both
+
+
+def exp_of(x: ArrayLike) -> FloatArray:
+    """Exponentiate numbers, with 0 and inf where they leave the range."""
+    return _apply("exp", _plain_exp, x)
+
+
+def expm1_of(x: ArrayLike) -> FloatArray:
+    """Give exp(x) - 1 of numbers up to 709, and -1 of -inf."""
+    return _apply("expm1", lambda given: expm1_within(np.clip(given, LOWEST, HIGHEST)), x)
+
+
+def log_of(x: ArrayLike) -> FloatArray:
+    """Take the logarithms of numbers, -inf of 0 and NaN of what is below."""
+    return _apply("log", _plain_log, x)
+
+
+def log1p_of(x: ArrayLike) -> FloatArray:
+    """Give log(1 + x) of finite numbers from -1 on, -inf of -1."""
+    return _apply("log1p", lambda given: np.where(given == -1.0, -np.inf, log1p_within(given)), x)
+
+
+def tanh_of(x: ArrayLike) -> FloatArray:
+    """Take hyperbolic tangents, within 3.5e-16."""
+    return _apply("tanh", lambda given: np.copysign(tanh_within(-np.minimum(np.abs(given), 20.0)), given), x)
+
+
+def power_of(x: ArrayLike, exponent: float) -> FloatArray:
+    """Raise numbers that are not negative to a power of at least 0.
+
+    A whole exponent up to 64 is reached by products: its squarings, and those of them that make it up, from the least.
+    """
+    base = np.asarray(x, dtype=np.float64)
+    if exponent != int(exponent) or exponent > MOST_PRODUCTS:
+        return exp_of(exponent * log_of(base))
+    answer, rest = base if exponent % 2 else np.ones_like(base), int(exponent) // 2
+    while rest:
+        base = base * base
+        answer = answer * base if rest % 2 else answer
+        rest //= 2
+    return answer
+
+
+def _apply(name: str, formula: Callable[[FloatArray], FloatArray], x: ArrayLike) -> FloatArray:
+    """Run a formula on numbers of any shape: compiled if `elementary` is loaded, which has the loop of this name."""
+    given = np.require(x, dtype=np.float64, requirements=["C", "W"])
+    compiled: Any = sys.modules.get("riskgrad.kernels.elementary")
+    loops: dict[str, Callable[[FloatArray, FloatArray], None]] = getattr(compiled, "LOOPS", {})
+    if name in loops:
+        answer = np.empty_like(given)
+        loops[name](given.reshape(-1), answer.reshape(-1))
+        return answer
+    with np.errstate(all="ignore"):  # numbers that leave the range are dealt with by the formula
+        return np.asarray(formula(given))
+
+
+def _plain_exp(x: FloatArray) -> FloatArray:
+    answer: FloatArray = exp_within(np.clip(x, LOWEST, HIGHEST))
+    outside = ~(np.abs(x) < 700.0)
+    if np.any(outside):
+        answer = np.where(outside, np.nan, answer)
+        answer = np.where(x >= 700.0, exp_within(np.clip(x - 1.0, LOWEST, HIGHEST)) * E_1, answer)
+        answer = np.where(x <= -700.0, exp_within(np.clip(x + 100.0, LOWEST, HIGHEST)) * E_MINUS_100, answer)
+    return answer
+
+
+def _plain_log(x: FloatArray) -> FloatArray:
+    answer: FloatArray = log_within(x)
+    outside = ~((x >= TINY) & (x < np.inf))
+    if np.any(outside):
+        lifted: FloatArray = log_within(x * LIFT) - LIFTED * LOG2_HIGH - LIFTED * LOG2_LOW
+        answer = np.where((x > 0.0) & (x < TINY), lifted, answer)
+        ends = np.where(x == 0.0, -np.inf, np.where(x > 0.0, np.inf, np.nan))
+        answer = np.where(outside & ~((x > 0.0) & (x < TINY)), ends, answer)
+    return answer

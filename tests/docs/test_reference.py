@@ -1,0 +1,126 @@
+"""The reference is complete and reachable: what it lists is in `rg`, and what is public is listed."""
+
+import ast
+import importlib
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import riskgrad as rg
+from riskgrad.registry import _load_lists
+from riskgrad.settings import TrainOptions, facts_of
+
+ROOT = Path(__file__).parents[2]
+REFERENCE = ROOT / "docs" / "reference"
+SOURCE = ROOT / "src" / "riskgrad"
+MODULE = re.compile(r"^::: riskgrad\.(\w+)$", flags=re.M)
+LOOK = """
+import functools, json, sys
+import riskgrad as rg
+for name in json.load(sys.stdin):
+    functools.reduce(getattr, name.split(".")[1:], rg)
+"""
+
+
+def loaded():
+    made = importlib.util.spec_from_file_location("docs_hooks", ROOT / "docs" / "hooks.py")
+    module = importlib.util.module_from_spec(made)
+    made.loader.exec_module(module)
+    return module
+
+
+hooks = loaded()
+
+
+def listed():
+    """Give every name of the reference, page by page."""
+    found = [hooks.Name("riskgrad._train.train", "rg.train", rg.train)]
+    for page in sorted(REFERENCE.glob("*.md")):
+        for marker in hooks.NAMES.finditer(page.read_text()):
+            found += hooks.names_of(marker["home"], marker["chosen"])
+    return found
+
+
+def test_what_the_reference_lists_is_reachable_after_a_plain_import():
+    folders = {f"rg.{name}" for page in REFERENCE.glob("*.md") for name in MODULE.findall(page.read_text())}
+    names = sorted(folders | {name.public for name in listed()})
+    assert len(names) > 120
+    words = [sys.executable, "-c", LOOK]
+    done = subprocess.run(words, input=json.dumps(names), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_name_of_the_reference_is_the_thing_that_is_described():
+    for name in listed():
+        home, _, last = name.home.rpartition(".")
+        assert getattr(importlib.import_module(home), last) is name.thing, name.public
+
+
+def test_no_name_is_described_twice():
+    homes = [name.home for name in listed()]
+    assert sorted(homes) == sorted(set(homes))
+
+
+def test_every_public_class_and_function_is_listed():
+    things = [name.thing for name in listed()]
+    public = [getattr(rg, name) for name in dir(rg)]
+    folders = [thing.__name__ for thing in public if hasattr(thing, "__path__")]
+    assert "riskgrad.algorithms" in folders
+    inside = [name.thing for folder in folders for name in hooks.names_of(folder)]
+    missing = [thing for thing in [*filter(callable, public), *inside] if thing not in things]
+    assert missing == []
+
+
+def test_every_part_of_every_list_is_in_the_reference():
+    things = [name.thing for name in listed()]
+    for parts in _load_lists():
+        own = [part for part in parts.parts() if part.__module__.startswith("riskgrad.")]
+        assert [part for part in own if part not in things] == [], parts.kind
+
+
+def test_the_tables_of_options_have_every_option():
+    text = hooks.describe_options()
+    for kind in (TrainOptions, rg.OnPSF, rg.OffPSF, rg.Score):
+        for name, facts in facts_of(kind).items():
+            assert re.search(rf"^\| `{name}` \|.*\|$", text, flags=re.M), name
+            assert hooks._cell(facts.help) in text
+    assert "constant:N^-1/2" in text, "the paper's value stands beside the default"
+
+
+def test_the_page_of_commands_has_the_flags_of_algorithms():
+    text = hooks.describe_commands()
+    assert "## train" in text
+    assert "`--steps-per-batch`" in text
+
+
+def rows():
+    """Give the folders and files of the table of the architecture, from top to bottom."""
+    return re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / "architecture.md").read_text(), flags=re.M)
+
+
+def test_the_architecture_lists_the_tree():
+    tree = {place.stem for place in SOURCE.iterdir() if place.suffix == ".py" or (place / "__init__.py").exists()}
+    assert sorted(rows()) == sorted(tree - {"__init__"})
+
+
+def imported(path):
+    """Give the parts of riskgrad that a file imports when it runs."""
+    tree = ast.parse(path.read_text())
+    for block in ast.walk(tree):
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING":
+            block.body = []
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    return {node.module.split(".")[1] for node in nodes if (node.module or "").startswith("riskgrad.")}
+
+
+@pytest.mark.parametrize("part", rows())
+def test_imports_follow_the_table_of_the_architecture(part):
+    before = rows()[: rows().index(part) + 1]
+    files = [SOURCE / f"{part}.py"] if (SOURCE / f"{part}.py").exists() else (SOURCE / part).rglob("*.py")
+    for path in files:
+        assert imported(path) <= set(before), path.name
