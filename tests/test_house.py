@@ -29,6 +29,11 @@ COMMANDS = {"evaluate", "compare", "frontier", "report"}  # public functions tha
 LOOPS = {"play", "reset", "step", "observe"}  # what every compiled environment has, as functions that numba compiles
 SHARED_NAMES = COMMANDS | LOOPS
 
+STEMS = (
+    *("capital", "categor", "discret", "emphas", "factor", "general", "initial", "local", "maxim", "memor", "minim"),
+    *("normal", "optim", "organ", "parametr", "penal", "random", "real", "recogn", "regular", "serial", "special"),
+    *("standard", "summar", "util", "vector", "visual"),
+)
 BRITISH = (
     r"behaviour",
     r"colour",
@@ -43,8 +48,7 @@ BRITISH = (
     r"labell(?:ed|ing)",
     r"travell(?:ed|ing|er)",
     r"cancell(?:ed|ing)",
-    r"(?:normal|optim|maxim|minim|general|initial|special|summar|recogn|real|util|random|serial|discret|parametr|memor|"
-    r"organ|standard|visual|local|penal|capital|emphas|categor|factor|regular|vector)is(?:e|ed|es|er|ers|ing|ation)\b",
+    rf"(?:{'|'.join(STEMS)})is(?:e|ed|es|er|ers|ing|ation)\b",
     r"analys(?:e|ed|ing)\b",
     r"grey\b",
     r"\bwhilst\b",
