@@ -2,7 +2,6 @@
 
 import ast
 import importlib
-import importlib.util
 import json
 import re
 import subprocess
@@ -10,13 +9,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.reference import PAGES, hooks, list_names
 
 import riskgrad as rg
 from riskgrad.registry import _load_lists
 from riskgrad.settings import TrainOptions, facts_of
 
 ROOT = Path(__file__).parents[2]
-REFERENCE = ROOT / "docs" / "reference"
 SOURCE = ROOT / "src" / "riskgrad"
 MODULE = re.compile(r"^::: riskgrad\.(\w+)$", flags=re.M)
 LOOK = """
@@ -27,27 +26,13 @@ for name in json.load(sys.stdin):
 """
 
 
-def loaded():
-    made = importlib.util.spec_from_file_location("docs_hooks", ROOT / "docs" / "hooks.py")
-    module = importlib.util.module_from_spec(made)
-    made.loader.exec_module(module)
-    return module
-
-
-hooks = loaded()
-
-
 def listed():
-    """Give every name of the reference, page by page."""
-    found = [hooks.Name("riskgrad._train.train", "rg.train", rg.train)]
-    for page in sorted(REFERENCE.glob("*.md")):
-        for marker in hooks.NAMES.finditer(page.read_text()):
-            found += hooks.names_of(marker["home"], marker["chosen"])
-    return found
+    """Give every name of the reference; `rg.train` has a page in words."""
+    return [hooks.Name("riskgrad._train.train", "rg.train", rg.train), *list_names()]
 
 
 def test_what_the_reference_lists_is_reachable_after_a_plain_import():
-    folders = {f"rg.{name}" for page in REFERENCE.glob("*.md") for name in MODULE.findall(page.read_text())}
+    folders = {f"rg.{name}" for page in PAGES.glob("*.md") for name in MODULE.findall(page.read_text())}
     names = sorted(folders | {name.public for name in listed()})
     assert len(names) > 120
     words = [sys.executable, "-c", LOOK]

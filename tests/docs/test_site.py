@@ -7,7 +7,6 @@ failure instead.
 import functools
 import html
 import http.server
-import importlib
 import importlib.util
 import json
 import os
@@ -20,6 +19,10 @@ from pathlib import Path
 
 import pytest
 from support.chromium import CONTRAST, console, needs_chromium, opened
+from support.reference import list_names
+
+import riskgrad as rg
+from riskgrad.settings import TrainOptions, facts_of
 
 ROOT = Path(__file__).parents[2]
 PARTS = ("mkdocs", "material", "mkdocstrings")
@@ -147,19 +150,18 @@ def test_search_from_the_file_system(site, tmp_path):
 
 
 def test_every_public_name_is_in_the_reference(site):
-    names = {
-        anchor.rpartition(".")[2]
-        for page in site.glob("reference/*.html")
-        for anchor in re.findall(r'id="(riskgrad\.[\w.]+)"', page.read_text())
-    }
-    packages = [place.parent.name for place in (ROOT / "src" / "riskgrad").glob("*/__init__.py")]
-    public = {
-        name
-        for package in ["", *(f".{name}" for name in packages)]
-        for name in getattr(importlib.import_module(f"riskgrad{package}"), "__all__", ())
-        if callable(getattr(importlib.import_module(f"riskgrad{package}"), name))
-    }
-    assert {"Attitude", "Axiom"} >= {name for name in public - names if not name.startswith("_")}
+    pages = [page.read_text() for page in site.glob("reference/*.html")]
+    anchors = {anchor for page in pages for anchor in re.findall(r'id="(riskgrad\.[\w.]+)"', page)}
+    assert {"riskgrad.train", *(name.home for name in list_names())} <= anchors
+    text = html.unescape("".join(pages))
+    assert [name.public for name in list_names() if name.public not in text] == []
+
+
+def test_every_option_is_in_the_reference(site):
+    text = (site / "reference" / "options.html").read_text()
+    for kind in (TrainOptions, rg.OnPSF, rg.OffPSF, rg.Score):
+        for name in facts_of(kind):
+            assert f"<td><code>{name}</code></td>" in text
 
 
 def test_every_command_is_in_the_reference(site):
@@ -180,6 +182,7 @@ def test_every_command_is_in_the_reference(site):
     ):
         assert f'<h2 id="{command}">' in text
     assert "--max-episodes" in text
+    assert "--steps-per-batch" in text, "the flags of algorithms too"
 
 
 def test_pages_name_nothing_that_is_loaded_from_elsewhere(site):

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from riskgrad.risk._parse import builders as builders
-from riskgrad.risk._parse import parse as parse
 from riskgrad.risk.base import MEASURES as MEASURES
 from riskgrad.risk.base import Axiom as Axiom
 from riskgrad.risk.base import RiskMeasure as RiskMeasure
+from riskgrad.risk.base import builders as builders
+from riskgrad.risk.base import parse as parse
 from riskgrad.risk.distortion import DistortionMeasure as DistortionMeasure
 from riskgrad.risk.sample import Sample as Sample
 from riskgrad.risk.sample import check_sample as check_sample

@@ -10,7 +10,9 @@ declares. A measure that also has `influence` can be trained by score gradients 
 one with `smoothness` gets the guarantees of `riskgrad.theory`.
 """
 
+import inspect
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal, final, get_args
 
@@ -19,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from riskgrad.checks import check_share
 from riskgrad.distortion import Attitude, DistortionFunction
-from riskgrad.errors import InputError
+from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.registry import PartList
 from riskgrad.risk.sample import check_sample
 from riskgrad.risk.smoothness import Constants, Smoothness, mean_smoothness, mix_smoothness
@@ -57,6 +59,11 @@ class RiskMeasure(ABC):
     function: DistortionFunction | None = None
     bad_tail: float | None = None
     variance_price: float | None = None
+
+    @classmethod
+    def builders(cls) -> dict[str, tuple[Callable[..., "RiskMeasure"], str]]:
+        """Give the names by which a string builds such a measure, each with what builds it and an example."""
+        return {cls.name: (cls, cls.example)} if cls.name else {}
 
     @abstractmethod
     def estimate(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
@@ -243,3 +250,38 @@ def error_of_mean(shares: FloatArray, weights: FloatArray | None) -> float:
     paired = (shares[:half] + shares[half:]) / 2.0 if shares.ndim == 2 else shares[np.newaxis]
     variances = np.var(paired, axis=-1, ddof=1) / shares.shape[-1]
     return float(np.sqrt(np.sum(variances)) / len(paired))
+
+
+def builders() -> dict[str, tuple[Callable[..., RiskMeasure], str]]:
+    """Give every name that `parse` knows, with what builds its measure and an example."""
+    found: dict[str, tuple[Callable[..., RiskMeasure], str]] = {}
+    for measure in MEASURES.parts():
+        found |= measure.builders()
+    return found
+
+
+def parse(risk: str | RiskMeasure) -> RiskMeasure:
+    """Turn a string into a risk measure; a measure is given back as it is.
+
+    A string is a name, its numbers and, at the end, the attitude if it is not the default; `str(measure)` gives it
+    back. The names are those of the measures and, for the distortion measure of a family, those of the distortions.
+
+    Args:
+        risk: `name[:number...][:averse|seeking]`, for instance "cvar:0.05" or "exponential:3:seeking".
+    """
+    if isinstance(risk, RiskMeasure):
+        return risk
+    if not isinstance(risk, str) or not risk.strip():
+        raise InputError("risk", "be a string such as 'cvar:0.1' or a risk measure", risk)
+    name, *words = risk.strip().lower().split(":")
+    known = builders()
+    if name not in known:
+        raise UnknownNameError("risk", name, known, "for example 'cvar:0.1', 'mean-variance:0.5', 'dual-power:2'")
+    build, example = known[name]
+    attitude = {"attitude": words.pop()} if words and words[-1].isalpha() and words[-1] not in ("inf", "nan") else {}
+    try:
+        numbers = [float(word) for word in words]
+        inspect.signature(build).bind(*numbers, **attitude)
+    except (ValueError, TypeError) as problem:
+        raise InputError("risk", f"look like {example!r}", risk) from problem
+    return build(*numbers, **attitude)

@@ -19,16 +19,18 @@ The literal off-policy form `eq:hat_rho_H1` takes H = 1 above the largest return
 (1 - F)^2 P_b(all returns <= x) to the error: at most M_s / (e m), and at most 4 M_s^2 / (27 m).
 """
 
+import inspect
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal, final
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from riskgrad.distortion import Attitude, DistortionFunction, Identity, Mixture
+from riskgrad.distortion import DISTORTIONS, Attitude, DistortionFunction, Identity, Mixture
 from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.risk.base import EVERY_AXIOM, Axiom, RiskMeasure
 from riskgrad.risk.sample import check_sample, check_shapes, distorted_mean, upper_masses, weighted_distorted_mean
@@ -136,6 +138,11 @@ class Distortion(DistortionMeasure):
     g: DistortionFunction
     estimator: DistortionEstimator = field(default="self-normalized", kw_only=True)
 
+    @classmethod
+    def builders(cls) -> dict[str, tuple[Callable[..., RiskMeasure], str]]:
+        """Give the names of the distortion families, each of which builds the measure of one of its members."""
+        return {name: (_measure_of(family), family.example) for name, family in DISTORTIONS.named().items()}
+
     def __post_init__(self) -> None:
         if not isinstance(self.g, DistortionFunction):
             raise InputError("g", "be a distortion function", self.g, "wrap your own in rg.distortion.Custom")
@@ -211,3 +218,11 @@ def spread_slope(g: DistortionFunction) -> float:
     steepest = np.minimum((slopes[:-1] + slopes[1:]) / 2.0 + g.curvature_bound / (2.0 * CELLS), g.slope_bound)
     nearest = np.clip(0.5, edges[:-1], edges[1:])
     return float(np.max(steepest * np.sqrt(nearest * (1.0 - nearest))))
+
+
+def _measure_of(family: type[DistortionFunction]) -> Callable[..., RiskMeasure]:
+    def build(*args: Any, **kwargs: Any) -> RiskMeasure:
+        return Distortion(family(*args, **kwargs))
+
+    build.__signature__ = inspect.signature(family)  # pyright: ignore[reportFunctionMemberAccess]
+    return build
