@@ -119,7 +119,7 @@ def test_a_registered_policy_is_found_by_its_name():
         """A table that is called otherwise."""
 
         name = "halves"
-        dim = probabilities = log_prob = score_sum = None
+        dim = probabilities = log_prob = score_sum = None  # pyright: ignore[reportAssignmentType]
 
         @classmethod
         def fit(cls, gives, takes):

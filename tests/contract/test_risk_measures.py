@@ -101,7 +101,7 @@ def test_one_class_adds_a_measure_and_a_distortion_to_every_list():
     @dataclass(frozen=True)
     class Cubic(DistortionFunction):
         name, example, attitude = "cubic", "cubic", "averse"
-        slope_bound, curvature_bound = 3.0, 6.0
+        slope_bound, curvature_bound = 3.0, 6.0  # pyright: ignore[reportAssignmentType]
 
         def at(self, s):
             return s**3

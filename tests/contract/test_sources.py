@@ -141,7 +141,7 @@ class CoinSource(Source):
     """Plays coins, as a finite model."""
 
     name = "coins"
-    returns = record = None
+    returns = record = None  # pyright: ignore[reportAssignmentType]
 
     @classmethod
     def from_env(cls, env, options):  # noqa: ARG003

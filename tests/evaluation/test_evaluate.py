@@ -59,7 +59,7 @@ def test_a_run_brings_its_horizon_and_discount_to_an_id():
 class Unbounded(TabularSource):
     """A source that does not know its range."""
 
-    return_range = None
+    return_range = None  # pyright: ignore[reportAssignmentType]
 
 
 def test_without_a_range_there_is_no_certified_interval_unless_one_is_given():
@@ -143,4 +143,4 @@ def test_what_is_no_run_is_named(bad):
 
 def test_a_misspelled_keyword_is_refused_with_the_nearest_one():
     with pytest.raises(KeywordError, match=r"rg\.evaluate has no keyword 'episods'; did you mean 'episodes'\?"):
-        rg.evaluate((POLICY, THETA), MODEL, episods=10)
+        rg.evaluate((POLICY, THETA), MODEL, episods=10)  # pyright: ignore[reportCallIssue]

@@ -113,4 +113,4 @@ def test_runs_come_by_name_in_a_list_or_as_paths(runs, tmp_path):
 
 def test_a_misspelled_keyword_is_refused_with_the_nearest_one(runs):
     with pytest.raises(TypeError, match=r"rg\.compare has no keyword 'episods'; did you mean 'episodes'\?"):
-        rg.compare(runs, episods=10)
+        rg.compare(runs, episods=10)  # pyright: ignore[reportCallIssue]

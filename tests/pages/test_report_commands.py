@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from riskgrad.cli import app, main
+from riskgrad.cli import COMMANDS, main
 from riskgrad.cli.shared import ORDER
 
 EXAMPLE = re.compile(r"Example: (riskgrad .*)")
@@ -22,8 +22,8 @@ def called(capsys, *words):
 def examples():
     """The example of each command, in the order in which a newcomer would run them."""
     found = {}
-    for command in app.registered_commands:
-        (found[command.callback.__name__],) = EXAMPLE.findall(command.callback.__doc__ or "")
+    for name, command in COMMANDS.named().items():
+        (found[name],) = EXAMPLE.findall(command.__doc__ or "")
     return found
 
 

@@ -38,8 +38,8 @@ class Heights(rg.sources.Source):
 
     def returns(self, policy, thetas, episodes, stream, pairs=None):
         del policy, stream, pairs
-        heights = [height(theta) for theta in thetas]
-        return Returns(np.repeat(np.array([heights]).T, episodes, axis=1), np.ones((len(thetas), episodes), dtype=int))
+        heights = [height(theta) for theta in np.asarray(thetas)]
+        return Returns(np.repeat(np.array([heights]).T, episodes, axis=1), np.ones((len(heights), episodes), dtype=int))
 
     def record(self, policy, theta, episodes, stream):
         raise NotImplementedError

@@ -282,7 +282,7 @@ def test_refuses_in_one_line(tmp_path, env, options, message):
 
 def test_on_policy_needs_a_source_that_tells_what_it_saw():
     class Silent(rg.sources.Source):
-        returns = record = None
+        returns = record = None  # pyright: ignore[reportAssignmentType]
 
     with pytest.raises(
         InputError, match=r"normalize must be False for an algorithm .* on a source without `returns_and_stat"

@@ -16,7 +16,7 @@ ONE = {"low": [-1.0], "high": [1.0]}
 class Nowhere(rg.sources.Source):
     """A source that is never played."""
 
-    returns = record = None
+    returns = record = None  # pyright: ignore[reportAssignmentType]
 
 
 def planned(policy, algorithm):
