@@ -10,7 +10,7 @@ import riskgrad as rg
 from riskgrad.ascent import Adam
 from riskgrad.errors import InputError, StorageError
 from riskgrad.policy import TabularGibbs
-from riskgrad.random import Purpose
+from riskgrad.random import Purpose, Stream
 from riskgrad.run import checkpoint
 from riskgrad.run.store import HISTORY
 from riskgrad.settings import option
@@ -28,7 +28,7 @@ class Hill(Algorithm):
     episodes: int = option(10, int, "What an iteration is said to cost.")
 
     def step(self, problem, state):
-        noise = problem.stream(Purpose.TRAINING, state).generator().normal(size=2)
+        noise = Stream(problem.seed, Purpose.TRAINING, state.iteration).generator().normal(size=2)
         line = {"risk": float(state.theta[0]), "ess": float("nan"), "events": []}
         return problem.ascend(state, TARGET - state.theta + 0.5 * noise, state.policy), Info(line, self.episodes)
 
