@@ -6,8 +6,6 @@ import pytest
 
 import riskgrad as rg
 from riskgrad.policy import MLP, Deterministic, Gaussian, Normalized, ObservationStatistics, TabularGibbs
-from riskgrad.settings import TrainOptions
-from riskgrad.training.plan import plan_training
 
 STEP = 0.1
 ONE = {"low": [-1.0], "high": [1.0]}
@@ -19,8 +17,24 @@ class Nowhere(rg.sources.Source):
     returns = record = None  # pyright: ignore[reportAssignmentType]
 
 
-def planned(policy, algorithm):
-    return plan_training(Nowhere(), policy, None, rg.risk.Mean(), TrainOptions(algorithm=algorithm), None)
+class PlannedError(Exception):
+    """All is settled, and the first episode would be played."""
+
+
+@pytest.fixture
+def planned(monkeypatch):
+    """Give what `rg.train` plans for a policy and an algorithm."""
+
+    def stop(plan, _):
+        raise PlannedError(plan)
+
+    def plan_of(policy, algorithm):
+        with pytest.raises(PlannedError) as caught:
+            rg.train(Nowhere(), "mean", policy=policy, algorithm=algorithm)
+        return caught.value.args[0]
+
+    monkeypatch.setattr("riskgrad._train.run_training", stop)
+    return plan_of
 
 
 @pytest.mark.parametrize(
@@ -37,12 +51,12 @@ def planned(policy, algorithm):
     ids=str,
 )
 @pytest.mark.parametrize("algorithm", ["onp-sf", "offp-sf", "score"])
-def test_networks_with_hidden_layers_take_shorter_steps(policy, step, algorithm):
+def test_networks_with_hidden_layers_take_shorter_steps(planned, policy, step, algorithm):
     assert planned(policy, algorithm).problem.ascent == rg.ascent.Adam(step)
 
 
 @pytest.mark.parametrize("hidden", [(), (4,), (64, 64)])
-def test_a_step_of_a_policy_without_density_stays_within_the_ball_that_is_smoothed_over(hidden):
+def test_a_step_of_a_policy_without_density_stays_within_the_ball_that_is_smoothed_over(planned, hidden):
     policy = Deterministic(3, **ONE, hidden=hidden)
     plan = planned(policy, "onp-sf")
     assert plan.problem.ascent == rg.ascent.Adam(min(STEP, plan.algorithm.smoothing / math.sqrt(policy.dim)))
