@@ -147,8 +147,8 @@ def check_coefficients(coefficients: ArrayLike, size: int) -> FloatArray:
     return weights
 
 
-def check_smoothing(name: str, smoothing: float) -> float:
-    """Refuse a smoothing parameter outside (0, 1] (`eq:rho_mu`)."""
-    if not 0.0 < smoothing <= 1.0:
-        raise InputError(name, "be in (0, 1]", smoothing)
-    return float(smoothing)
+def check_smoothing(name: str, mu: float) -> float:
+    """Refuse a mu outside (0, 1] (`eq:rho_mu`)."""
+    if not 0.0 < check_number(name, mu) <= 1.0:
+        raise InputError(name, "be in (0, 1]", mu)
+    return float(mu)

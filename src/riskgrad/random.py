@@ -5,7 +5,7 @@ and resumed, asks for the same keys and so sees the same numbers; nothing has to
 
 Two faces of the same key:
 
-- `Stream.generator(...)` gives a NumPy generator, for directions, bootstrap resamples, environments.
+- `Stream.generator(...)` gives a NumPy generator, for unit vectors, bootstrap resamples, environments.
 - `Stream.keys(...)` gives one 64-bit word per pair, for compiled samplers. They derive each episode's stream from it:
   episode e of a pair with key k starts SplitMix64 at `mix(k + (e + 1) * GOLDEN)`, so that the two policies of a +- pair
   see the same numbers (common random numbers) and no two episodes share a stream.

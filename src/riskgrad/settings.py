@@ -126,7 +126,7 @@ class Options:
     """What decides the result of a training, as it was given."""
 
     algorithm: "str | Algorithm" = option(
-        "auto", str, "auto, onp-sf, offp-sf or score; in Python also a value, such as rg.OnPSF(directions=8).", panel=""
+        "auto", str, "auto, onp-sf, offp-sf or score; in Python also a value, such as rg.Score(episodes=200).", panel=""
     )
     iterations: int | None = option(
         Rule("200, or by the budget", lambda *_: 200), int, "Budget in iterations.", check=check_count, panel=""

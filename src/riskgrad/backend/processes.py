@@ -85,7 +85,7 @@ class Processes(Backend):
     def _opened(self) -> ProcessPoolExecutor:
         if self._pool is None:
             context: Any = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self._workers, mp_context=context, initializer=_begin)
+            self._pool = ProcessPoolExecutor(self._workers, mp_context=context, initializer=_begin_worker)
         return self._pool
 
     def __repr__(self) -> str:
@@ -113,7 +113,7 @@ def _unpack_and_do(work: bytes, task: bytes) -> Any:
     return function(argument)
 
 
-def _begin() -> None:
+def _begin_worker() -> None:
     """Prepare a worker: it leaves interrupts to the process that started it, and ends when that one does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -46,7 +46,7 @@ def read_config(path: Path, flags: Mapping[str, type]) -> dict[str, Any]:
 def _check_value(path: Path, key: str, value: Any, kind: type) -> Any:
     where = f"{key} in {path}"
     if key == ENV_OPTION:
-        return _pairs(where, value)
+        return _option_pairs(where, value)
     fits = isinstance(value, str if kind is Path else kind) or (kind is float and isinstance(value, int))
     if key in NUMBER_OR_TEXT and isinstance(value, int | float | str):
         fits, value = True, str(value)
@@ -56,7 +56,7 @@ def _check_value(path: Path, key: str, value: Any, kind: type) -> Any:
     return value
 
 
-def _pairs(where: str, value: Any) -> list[str]:
+def _option_pairs(where: str, value: Any) -> list[str]:
     if isinstance(value, dict):
         return [f"{name}={json.dumps(one, default=str)}" for name, one in cast("dict[str, Any]", value).items()]
     words: list[Any] = cast("list[Any]", value) if isinstance(value, list) else [None]

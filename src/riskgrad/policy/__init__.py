@@ -7,7 +7,7 @@ elsewhere. `rg.register` adds one from outside.
 from typing import TYPE_CHECKING
 
 from riskgrad.policy.base import POLICIES, Policy
-from riskgrad.policy.normalize import ObservationStatistics
+from riskgrad.policy.normalized import ObservationStatistics
 
 if TYPE_CHECKING:
     from riskgrad.policy.deterministic import Deterministic as Deterministic
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from riskgrad.policy.greedy import Greedy as Greedy
     from riskgrad.policy.linear import LinearSoftmax as LinearSoftmax
     from riskgrad.policy.mlp import MLP as MLP
-    from riskgrad.policy.normalize import Normalized as Normalized
+    from riskgrad.policy.normalized import Normalized as Normalized
     from riskgrad.policy.torch_module import TorchModule as TorchModule
 
 __all__: list[str] = ["POLICIES", "ObservationStatistics", "Policy"]

@@ -32,7 +32,7 @@ from riskgrad.types import ActionKind, FloatArray, IntArray, ObservationKind
 
 if TYPE_CHECKING:
     from riskgrad.policy.bounds import Bounds
-    from riskgrad.policy.normalize import ObservationStatistics
+    from riskgrad.policy.normalized import ObservationStatistics
 
 # few actions are added and compared one by one: a fifth of the time of NumPy along a short axis, to the same bits
 FEW_ACTIONS = 7

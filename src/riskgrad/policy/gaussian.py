@@ -122,7 +122,7 @@ class Gaussian(Policy):
         return total
 
     def entropy_sum(self, theta: ArrayLike, observations: ArrayLike, coefficients: ArrayLike) -> FloatArray:
-        """Give sum_b c_b grad H [d]: the entropy of a is the sum of log_std and a constant."""
+        """Give sum_b c_b grad H [d]; H is the sum of log_std and a constant."""
         check_theta(theta, self.dim)
         inputs, _ = self.network.checked_inputs(observations)
         total = np.zeros(self.dim)

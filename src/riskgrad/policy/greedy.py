@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.policy.base import Layers, Policy, WithoutDensity
 from riskgrad.policy.bounds import Bounds
-from riskgrad.policy.normalize import ObservationStatistics
+from riskgrad.policy.normalized import ObservationStatistics
 from riskgrad.types import FloatArray, IntArray
 
 

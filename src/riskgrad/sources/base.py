@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from riskgrad.errors import InputError
 from riskgrad.mdp import FiniteMDP
 from riskgrad.policy import ObservationStatistics, Policy
-from riskgrad.policy.normalize import LIMIT
+from riskgrad.policy.normalized import LIMIT
 from riskgrad.random import Stream
 from riskgrad.registry import PartList
 from riskgrad.types import ActionKind, Choice, Episodes, Numbers, ObservationKind, Returns, States

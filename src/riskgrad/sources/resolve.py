@@ -11,7 +11,7 @@ A policy is made to fit a source by its name:
     "mlp"             softmax of a network                    normal, mean of a network
     "deterministic"   the largest of linear outputs           a linear function, within the bounds
 
-Without a name a source of states gets a table, and every other a linear policy: few parameters, hence few directions.
+Without a name a source of states gets a table, and every other a linear policy: few parameters need few episodes.
 """
 
 import contextlib

@@ -9,7 +9,7 @@
 
 At gamma = 1 the paper's M_r is 0 / 0; its limit r_max M_e is used. M_s is kept as its logarithm, since it overflows on
 long horizons. With the current policy as the behavior policy (the default of OffP-SF) the ratio of a perturbed policy
-is at most exp(mu M_e M_d), which needs the smoothing mu and is put in by `Constants.at`.
+is at most exp(mu M_e M_d), which needs mu and is put in by `Constants.at`.
 """
 
 import math

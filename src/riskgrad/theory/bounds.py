@@ -81,7 +81,7 @@ def guarantee(
     """Bound E||grad rho(theta_R)||^2 after a run, with every part of the bound.
 
     It holds for the paper's algorithms: one measure throughout, a constant step along the smoothed gradient and
-    independent directions. A risk path, an entropy bonus, Adam, orthogonal directions and reused batches are outside.
+    independent directions. A risk path, a bonus, Adam, orthogonal directions and reused batches are outside.
 
     Args:
         risk: the measure, or its string.

@@ -2,8 +2,8 @@
 
 Every number is a lower bound on the constant it stands beside, found by looking at some parameters rather than all: the
 largest gradient and curvature by random search and a climb, errors of estimates by sampling at the steepest point, bias
-and variance of the smoothed gradient there by averaging over directions. The linear part of the risk is averaged
-exactly, so that what is left of the bias is not drowned by the choice of directions.
+and variance of the smoothed gradient there by averaging over unit vectors. The linear part of the risk is averaged
+exactly, so that what is left of the bias is not drowned by their choice.
 """
 
 from dataclasses import dataclass
@@ -109,7 +109,7 @@ def _steepest(
 
 
 def _ways(units: FloatArray, theta: FloatArray) -> FloatArray:
-    """Give directions to look for curvature along: some units, and the one that leads away from the uniform policy."""
+    """Give unit vectors to look for curvature along: some of those given, and the one away from the uniform policy."""
     length = float(np.linalg.norm(theta))
     return np.concatenate([units, theta[None] / length]) if length > 0.0 else units
 

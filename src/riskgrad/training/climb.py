@@ -3,7 +3,7 @@
 One step per batch is the paper's. On a batch of the current policy more steps are taken, while the batch is worth more
 than a floor, a part of its m episodes (see `riskgrad.weights`). Below the floor it says too little:
 
-- perturbed policies too far from theta: the smoothing is halved until they are not,
+- perturbed policies too far from theta: mu is halved until they are not,
 - a step that leads there, where the next batch will not be the new policy's own: the step is halved, then refused,
 - theta itself is there: no step is taken on this batch.
 

@@ -65,7 +65,7 @@ def run_training(plan: Plan, options: TrainOptions) -> Run:
     judge = find_judge(problem, plan.held_out, plan.algorithm.ess_floor)
     versions = current_versions()
     with open_store(options.folder, options.resume, settings) as store, StopRequest() as stop:
-        progress = _begin(plan, store, versions)
+        progress = _start_or_resume(plan, store, versions)
         done = progress.state.iteration
         saved, saved_at = (done if done else None), time.monotonic()
         while progress.state.iteration < problem.iterations and not stop.name:
@@ -86,7 +86,7 @@ def run_training(plan: Plan, options: TrainOptions) -> Run:
     return run_from_facts(arrays, {**facts, "history": progress.history}, problem.policy)
 
 
-def _begin(plan: Plan, store: Store | None, versions: dict[str, str]) -> Progress:
+def _start_or_resume(plan: Plan, store: Store | None, versions: dict[str, str]) -> Progress:
     problem, state, cost = plan.problem, plan.start, 0
     if store is not None and store.found is not None:
         return read_progress(problem.policy, store.found, store.history, versions)

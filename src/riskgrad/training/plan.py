@@ -9,13 +9,14 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from riskgrad.ascent import parse_ascent
+from riskgrad.ascent import Ascent, parse_ascent
 from riskgrad.errors import InputError
 from riskgrad.paths import Way
 from riskgrad.policy import Policy
 from riskgrad.risk import RiskMeasure
 from riskgrad.settings import Options, Settings, TrainOptions, default_of, describe_env_options, facts_of
 from riskgrad.sources import LoggedEpisodes, Source
+from riskgrad.theory import Schedule
 from riskgrad.theory import schedule as theorem
 from riskgrad.training.algorithm import Algorithm, Circumstances, State, choose_algorithm
 from riskgrad.training.batches import choose_batches
@@ -65,23 +66,20 @@ def plan_training(
         options: as they were given.
         known: what is known of the settings already: the measure, the environment and the policy.
     """
-    risk, schedule, usual = way.risk, options.schedule, facts_of(Options)
-    iterations = options.iterations or default_of(usual["iterations"], schedule)
-    theorem_plan = theorem(iterations) if schedule == "paper" else None
-    bonus = options.entropy
-    if bonus is None:
-        bonus = default_of(usual["entropy"], schedule, policy.has_density)
-    given = choose_algorithm(options.algorithm, risk, policy)
+    bonus = _find_bonus(policy, options)
+    iterations = options.iterations or default_of(facts_of(Options)["iterations"], options.schedule)
+    theorem_plan = theorem(iterations) if options.schedule == "paper" else None
+    given = choose_algorithm(options.algorithm, way.risk, policy)
     is_log = isinstance(source, LoggedEpisodes)
     if is_log and not given.takes_log:
         raise InputError("algorithm", "learn from logged episodes", given.name, "try 'offp-sf' or 'score'")
     algorithm = given.fill_options(
         Circumstances(
-            schedule=schedule,
+            schedule=options.schedule,
             plan=theorem_plan,
             dim=policy.dim,
             has_density=policy.has_density,
-            slope=find_slope(risk),
+            slope=find_slope(way.risk),
             has_bonus=bonus > 0.0,
             max_episodes=options.max_episodes,
             is_log=is_log,
@@ -93,11 +91,8 @@ def plan_training(
     if options.normalize:
         check_normalizable(source, policy, algorithm.takes_log)
     held_out = count_held_out(options.held_out, iterations, cost)
-    step_size = options.step_size
-    if step_size is None:
-        step_size = default_of(usual["step_size"], schedule, theorem_plan or usual_step(policy))
-    ascent = parse_ascent(step_size)
-    step_text = describe(ascent)
+    ascent = _find_ascent(policy, options, theorem_plan)
+    known = replace(known, step_size=describe(ascent))
     start = State(0, policy, theta, ascent.start(policy.dim))
     problem = Problem(
         source=source,
@@ -106,23 +101,29 @@ def plan_training(
         ascent=ascent,
         iterations=iterations,
         seed=options.seed,
-        entropy=float(bonus),
+        entropy=bonus,
         normalize=options.normalize,
         batches=choose_batches(source, algorithm, theta, options.seed, held_out),
     )
-    settings = replace(
-        known,
-        **_describe_options(options, given),
-        step_size=step_text,
-        iterations=iterations,
-        algorithm=algorithm.name,
-        own=algorithm.options(),
-        risk_path=str(way),
-        entropy=problem.entropy,
-        held_out=held_out,
-        start=digest(theta),
+    known = replace(known, iterations=iterations, risk_path=str(way), entropy=bonus, held_out=held_out)
+    known = replace(known, algorithm=algorithm.name, own=algorithm.options(), start=digest(theta))
+    return Plan(problem, algorithm, start, held_out, replace(known, **_describe_options(options, given)))
+
+
+def _find_bonus(policy: Policy, options: TrainOptions) -> float:
+    """Give the bonus for random actions at the start of the run: as given, or by its rule."""
+    if options.entropy is not None:
+        return float(options.entropy)
+    return default_of(facts_of(Options)["entropy"], options.schedule, policy.has_density)
+
+
+def _find_ascent(policy: Policy, options: TrainOptions, theorem_plan: Schedule | None) -> Ascent:
+    """Give how theta moves: as given, or by its rule."""
+    if options.step_size is not None:
+        return parse_ascent(options.step_size)
+    return parse_ascent(
+        default_of(facts_of(Options)["step_size"], options.schedule, theorem_plan or usual_step(policy))
     )
-    return Plan(problem, algorithm, start, held_out, settings)
 
 
 def _describe_options(options: TrainOptions, algorithm: Algorithm) -> dict[str, Any]:

@@ -180,7 +180,7 @@ class Normalized(Policy):
         """Give the same policy with other statistics."""
         return Normalized(self._inner, statistics, self.limit)
 
-    def normalize(self, observations: ArrayLike) -> FloatArray:
+    def rescale(self, observations: ArrayLike) -> FloatArray:
         """Give the observations as the policy sees them, vectors [..., k]."""
         given = np.asarray(observations, dtype=np.float64)
         if given.ndim < 1 or given.shape[-1] != len(self._mean):
@@ -189,27 +189,27 @@ class Normalized(Policy):
 
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
         """Give pi_theta(a | o); see `Policy.probabilities`."""
-        return self._inner.probabilities(theta, self.normalize(observations))
+        return self._inner.probabilities(theta, self.rescale(observations))
 
     def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
         """Give log pi_theta(a | o); see `Policy.log_prob`."""
-        return self._inner.log_prob(theta, self.normalize(observations), actions)
+        return self._inner.log_prob(theta, self.rescale(observations), actions)
 
     def score_sum(
         self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
     ) -> FloatArray:
         """Give a sum of scores; see `Policy.score_sum`."""
-        return self._inner.score_sum(theta, self.normalize(observations), actions, coefficients)
+        return self._inner.score_sum(theta, self.rescale(observations), actions, coefficients)
 
     def entropy_sum(self, theta: ArrayLike, observations: ArrayLike, coefficients: ArrayLike) -> FloatArray:
         """Give a sum of gradients of entropies; see `Policy.entropy_sum`."""
-        return self._inner.entropy_sum(theta, self.normalize(observations), coefficients)
+        return self._inner.entropy_sum(theta, self.rescale(observations), coefficients)
 
     def act(
         self, thetas: FloatArray, rows: IntArray, observations: NDArray[Any], uniforms: FloatArray | None
     ) -> NDArray[Any]:
         """Choose actions; see `Policy.act`."""
-        return self._inner.act(thetas, rows, self.normalize(observations), uniforms)
+        return self._inner.act(thetas, rows, self.rescale(observations), uniforms)
 
     def execute(self, actions: NDArray[Any]) -> NDArray[Any]:
         """Give what the environment is to do, as the policy does."""

@@ -54,12 +54,12 @@ def test_the_policy_sees_normalized_observations():
     theta, rows = RNG.normal(size=policy.dim), np.zeros(200, dtype=np.int64)
     normalized = Normalized(policy, statistics)
     plain = (BATCH - statistics.mean) / statistics.std
-    np.testing.assert_allclose(normalized.normalize(BATCH), plain, rtol=1e-12)
+    np.testing.assert_allclose(normalized.rescale(BATCH), plain, rtol=1e-12)
     actions = normalized.act(theta[None], rows, BATCH, np.full((200, 1), 0.3))
     np.testing.assert_allclose(
         normalized.log_prob(theta, BATCH, actions), policy.log_prob(theta, plain, actions), rtol=1e-10
     )
-    assert np.max(np.abs(normalized.normalize(BATCH + 1e9))) == 10.0
+    assert np.max(np.abs(normalized.rescale(BATCH + 1e9))) == 10.0
 
 
 def test_arrays_come_back_to_the_bit():
@@ -71,4 +71,4 @@ def test_arrays_come_back_to_the_bit():
     with pytest.raises(InputError, match="arrays must hold"):
         ObservationStatistics.from_arrays({"count": 1.0, "mean": np.zeros(2), "squares": np.zeros(3)})
     with pytest.raises(InputError, match="vectors of 3 numbers"):
-        Normalized(MLP(3, 2, ()), statistics).normalize(np.zeros((2, 4)))
+        Normalized(MLP(3, 2, ()), statistics).rescale(np.zeros((2, 4)))
