@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from riskgrad.registry import part_lists
+
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", flags=re.M | re.S)
 
@@ -17,6 +19,18 @@ def blocks():
             yield pytest.param(page, line, found.group(1), id=f"{page.relative_to(ROOT)}:{line}")
 
 
+@pytest.fixture
+def forgetting():
+    """Take off the lists what a block registers, which other tests would find there."""
+    before = [parts.parts() for parts in part_lists()]
+    yield
+    for parts, known in zip(part_lists(), before, strict=True):
+        for part in parts.parts():
+            if part not in known:
+                parts.forget(part)
+
+
+@pytest.mark.usefixtures("forgetting")
 @pytest.mark.parametrize(("page", "line", "code"), list(blocks()))
 def test_the_block_runs(page, line, code, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
