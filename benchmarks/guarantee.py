@@ -50,7 +50,7 @@ class Case:
 
     def exact(self, theta: np.ndarray) -> np.ndarray:
         """The exact gradient."""
-        return rg.exact.gradient(self.mdp, self.policy, theta, self.risk)
+        return rg.exact.gradient(self.mdp, self.policy, theta, self.risk).vector
 
     def errors(self, seeds: int) -> np.ndarray:
         """(a): mean squared error of the gradient for each N."""

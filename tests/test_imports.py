@@ -6,43 +6,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.order import ORDER
 
 import riskgrad
 
 SOURCE = Path(riskgrad.__file__).parent
 
-# the flow: a module may import what stands before it
-ORDER = [
-    "errors",
-    "types",
-    "checks",
-    "registry",
-    "random",
-    "kernels",
-    "making",
-    "distortion",
-    "risk",
-    "paths",
-    "policy",
-    "mdp",
-    "envs",
-    "exact",
-    "backend",
-    "ascent",
-    "settings",
-    "sources",
-    "weights",
-    "gradient",
-    "theory",
-    "run",
-    "training",
-    "algorithms",
-    "evaluation",
-    "_train",
-    "pages",
-    "testing",
-    "cli",
-]
+
 # the options name types of parts that stand after them, for annotations alone
 FOR_ANNOTATIONS = {"settings"}
 

@@ -137,6 +137,10 @@ class Gradient:
     vector: FloatArray
     standard_error: float
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Give the vector, so that NumPy's functions take a gradient as an array [d]."""
+        return np.array(self.vector, dtype=dtype, copy=copy)
+
     @property
     def norm(self) -> float:
         """Euclidean norm of the estimate."""

@@ -33,7 +33,7 @@ def test_the_mean_of_one_step_is_the_exact_gradient():
     moves = np.array(
         [train(iterations=1, theta=theta, step_size=1.0, episodes=300, seed=s).last_theta for s in range(300)]
     )
-    exact = rg.exact.gradient(MDP, POLICY, theta, rg.risk.parse("dual-power:2"))
+    exact = rg.exact.gradient(MDP, POLICY, theta, rg.risk.parse("dual-power:2")).vector
     error = np.linalg.norm(np.mean(moves - theta, axis=0) - exact)
     assert error <= 5 * np.sqrt(np.mean(np.sum((moves - moves.mean(axis=0)) ** 2, axis=1)) / 300) + 10 / 300
 

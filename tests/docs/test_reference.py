@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.order import ORDER
 from support.reference import PAGES, hooks, list_names
-from test_imports import ORDER
 
 import riskgrad as rg
 from riskgrad.registry import part_lists

@@ -86,8 +86,8 @@ def test_ends_of_a_band_by_hand():
     np.testing.assert_array_equal(band.worst.probabilities, [0.125, 0.625, 0.25])
     np.testing.assert_array_equal(band.best.values, [0.0, 2.0, 5.0])
     np.testing.assert_array_equal(band.best.probabilities, [0.25, 0.25, 0.5])
-    np.testing.assert_array_equal(band.mirrored.worst.values, -band.best.values[::-1])
-    np.testing.assert_array_equal(band.mirrored.worst.probabilities, band.best.probabilities[::-1])
+    np.testing.assert_array_equal(band.mirror.worst.values, -band.best.values[::-1])
+    np.testing.assert_array_equal(band.mirror.worst.probabilities, band.best.probabilities[::-1])
 
 
 @settings(max_examples=50, deadline=None)

@@ -148,7 +148,7 @@ def test_the_mean_has_the_gradient_of_dynamic_programming():
         expected += occupied[:, None] * table * (action_values[t] - to_go[t][:, None])
         occupied = np.einsum("s,sa,sat->t", occupied, table, transition)
         occupied[undiscounted.terminal] = 0.0
-    found = gradient(undiscounted, policy, theta, Mean()).reshape(48, 4)
+    found = gradient(undiscounted, policy, theta, Mean()).vector.reshape(48, 4)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
     with pytest.raises(TooLargeError):
         value(model, policy, theta, Mean(), max_atoms=100_000)

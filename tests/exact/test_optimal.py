@@ -53,7 +53,7 @@ def test_climbing_the_exact_gradient_from_the_uniform_policy_finds_the_best_mean
     policy = TabularGibbs(model.n_states, model.n_actions)
 
     def loss(theta):
-        return -value(model, policy, theta, Mean()), -gradient(model, policy, theta, Mean())
+        return -value(model, policy, theta, Mean()), -gradient(model, policy, theta, Mean()).vector
 
     found = minimize(loss, np.zeros(policy.dim), jac=True, method="L-BFGS-B", options={"maxiter": 100})
     best = best_deterministic(model, Mean())[1].mean

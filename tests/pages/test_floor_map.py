@@ -44,9 +44,9 @@ def test_a_users_own_environment_joins_by_two_attributes(corridor, tmp_path):
     for path, actions in zip(walks.paths, walks.actions, strict=True):
         np.testing.assert_array_equal(path, [[0, 0], [1, 0], [2, 0]])
         assert [int(action) for action in actions] == [1, 1]
-    assert (walks.through((1, 0)), walks.arrived, walks.steps) == (1.0, 1.0, 2.0)
+    assert (walks.through((1, 0)), walks.share_in_goal, walks.steps) == (1.0, 1.0, 2.0)
     np.testing.assert_array_equal(walks.headings[:, 0], [[1, 0], [1, 0], [0, 0]])
-    np.testing.assert_array_equal(walks.visited[:, 0], [1, 1, 0])
+    np.testing.assert_array_equal(walks.visit_shares[:, 0], [1, 1, 0])
     assert describe_walks(walks) == "100% pass the wet cell, 100% reach the goal, and they take 2 steps on average"
     text = report(corridor, tmp_path / "mine.html", Corridor, episodes=20).read_text()
     assert "Where it goes" in text
@@ -69,7 +69,7 @@ def test_a_cell_is_passed_by_the_end_or_the_midpoint_of_a_step():
     assert walked((4.0, 1.0), (5.0, 1.0)).through((5, 1)) == 1.0
     assert walked((4.45, 1.0), (5.55, 1.0)).through((5, 1)) == 1.0, "over it"
     assert walked((4.0, 1.0), (4.4, 1.0)).through((5, 1)) == 0.0
-    assert walked((6.0, 3.0), (6.2, 2.1)).arrived == 1.0
+    assert walked((6.0, 3.0), (6.2, 2.1)).share_in_goal == 1.0
 
 
 def test_passing_the_guard_is_what_the_maze_charges_for():

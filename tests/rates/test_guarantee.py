@@ -41,7 +41,7 @@ class Setup:
         return train_plainly(self.algorithm, self.source, self.policy, self.risk, **more)
 
     def exact(self, theta):
-        return rg.exact.gradient(self.mdp, self.policy, theta, self.risk)
+        return rg.exact.gradient(self.mdp, self.policy, theta, self.risk).vector
 
 
 @pytest.fixture(params=[(n, r, a) for n in MODELS for r in MEASURES for a in ALGORITHMS], ids="-".join)

@@ -36,7 +36,7 @@ class Small:
         return risk.value(self.law(theta))
 
     def gradient(self, risk, theta):
-        return rg.exact.gradient(self.mdp, self.policy, theta, risk)
+        return rg.exact.gradient(self.mdp, self.policy, theta, risk).vector
 
     def hessian(self, risk, theta, step=1e-4):
         """Central differences of the exact gradient, right to about 1e-7."""

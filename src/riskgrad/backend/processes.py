@@ -26,6 +26,7 @@ from typing import Any, Final, final
 from riskgrad.backend.base import Answer, Backend, Task
 from riskgrad.checks import check_count
 from riskgrad.errors import WorkerError
+from riskgrad.kernels.compile import cores
 
 PROTOCOL: Final = pickle.HIGHEST_PROTOCOL
 
@@ -42,7 +43,7 @@ class Processes(Backend):
     name = "processes"
 
     def __init__(self, workers: int | None = None, read_script: bool = True) -> None:
-        self._workers = count_cores() if workers is None else check_count("workers", workers)
+        self._workers = cores() if workers is None else check_count("workers", workers)
         self._read_script = read_script
         self._pool: ProcessPoolExecutor | None = None
 
@@ -62,7 +63,7 @@ class Processes(Backend):
         """
         packed_work = pickle.dumps(work, PROTOCOL)
         packed_tasks = [pickle.dumps(task, PROTOCOL) for task in tasks]  # all of them, before the first one is sent
-        pool = self._opened()
+        pool = self._open_pool()
         with contextlib.nullcontext() if self._read_script else _unnamed_script():
             pending: list[Future[Answer]] = [pool.submit(_unpack_and_do, packed_work, task) for task in packed_tasks]
         try:
@@ -82,7 +83,7 @@ class Processes(Backend):
         if pool is not None:
             pool.shutdown(wait=True, cancel_futures=True)
 
-    def _opened(self) -> ProcessPoolExecutor:
+    def _open_pool(self) -> ProcessPoolExecutor:
         if self._pool is None:
             context: Any = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(self._workers, mp_context=context, initializer=_begin_worker)
@@ -125,8 +126,3 @@ def _end_with_parent() -> None:
     if parent is not None:
         parent.join()
         os._exit(1)
-
-
-def count_cores() -> int:
-    """Give the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -47,7 +47,7 @@ def evaluate(
 
     found, given = load(run), parse_env_options(env_option)
     where: dict[str, Any] = {"horizon": horizon, "discount": discount, "env_options": given}
-    film = None if video is None else _filmed(found, env, where, video, video_episodes, greedy=greedy, seed=seed)
+    film = None if video is None else _film_episodes(found, env, where, video, video_episodes, greedy=greedy, seed=seed)
     table = evaluate_run(found, env, risk or None, episodes, confidence, greedy=greedy, seed=seed, **where)
     if as_json:
         print_json({**table.as_dict(), **({} if film is None else {"video": str(video), "frames": film})})
@@ -57,7 +57,9 @@ def evaluate(
         console.print(f"The film is in {video} ({film} frames).", soft_wrap=True, markup=False)
 
 
-def _filmed(run: "Run", env: str, where: dict[str, Any], path: Path, episodes: int, *, greedy: bool, seed: int) -> int:
+def _film_episodes(
+    run: "Run", env: str, where: dict[str, Any], path: Path, episodes: int, *, greedy: bool, seed: int
+) -> int:
     """Film the first episodes of an evaluation; give the number of frames."""
     from riskgrad.evaluation import play_options  # noqa: PLC0415
     from riskgrad.policy import Greedy  # noqa: PLC0415

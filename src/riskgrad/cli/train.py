@@ -177,7 +177,7 @@ def _positional() -> list[inspect.Parameter]:
     ]
 
 
-def _kept() -> list[inspect.Parameter]:
+def _kept_parameters() -> list[inspect.Parameter]:
     """Give the parameters of what is kept and shown."""
     config = "TOML with a key for each flag, of its name; flags win. Every kept run has one, config.toml."
     hints: dict[str, tuple[Any, Any]] = {
@@ -203,5 +203,5 @@ def _kept() -> list[inspect.Parameter]:
 
 
 _flagged = {name: facts for name, facts in facts_of(TrainOptions).items() if facts.flag is not None}
-_tell(train_command, [*_positional(), *_parameters(_flagged), *_kept()])
+_tell(train_command, [*_positional(), *_parameters(_flagged), *_kept_parameters()])
 app.command("train", cls=TrainCommand)(train_command)

@@ -35,7 +35,7 @@ class TailFunction(DistortionFunction):
 
     def at(self, s: FloatArray) -> FloatArray:
         """The share of the tail that lies above the level s."""
-        return 1.0 - self._missed(s) if self.attitude == "seeking" else self._missed(1.0 - s)
+        return 1.0 - self._uncovered_share(s) if self.attitude == "seeking" else self._uncovered_share(1.0 - s)
 
     def slope_at(self, s: FloatArray) -> FloatArray:
         """g'(s); at a kink the value from the side away from the tail."""
@@ -55,7 +55,7 @@ class TailFunction(DistortionFunction):
         return 1.0 / self.alpha
 
     @abstractmethod
-    def _missed(self, t: FloatArray) -> FloatArray:
+    def _uncovered_share(self, t: FloatArray) -> FloatArray:
         """The share of the tail that the t outermost mass does not cover: 1 at t = 0, 0 from about alpha on."""
 
     @abstractmethod
@@ -71,7 +71,7 @@ class TailFunction(DistortionFunction):
 class LowerTail(TailFunction):
     """The distortion of CVaR: g(s) = max(0, 1 - (1 - s) / alpha). Kinked, so its curvature has no bound."""
 
-    def _missed(self, t: FloatArray) -> FloatArray:
+    def _uncovered_share(self, t: FloatArray) -> FloatArray:
         return np.maximum(0.0, 1.0 - t / self.alpha)
 
     def _density(self, t: FloatArray) -> FloatArray:
@@ -120,7 +120,7 @@ class SmoothLowerTail(TailFunction):
         """M_g'' = 3 / (4 width alpha), in the middle of the rounding."""
         return 0.75 / (self.width * self.alpha)
 
-    def _missed(self, t: FloatArray) -> FloatArray:
+    def _uncovered_share(self, t: FloatArray) -> FloatArray:
         raw = (self.alpha - t) / self.width
         x = np.clip(raw, -1.0, 1.0)
         rounded = power_of(1.0 + x, 3.0) * (3.0 - x) / 16.0

@@ -55,7 +55,7 @@ class Band:
         return DiscreteLaw(self.points[1:], np.diff(self.lower, append=1.0))
 
     @property
-    def mirrored(self) -> "Band":
+    def mirror(self) -> "Band":
         """The band of the law of -R."""
         return Band(-self.points[::-1], 1.0 - self.upper[::-1], 1.0 - self.lower[::-1])
 

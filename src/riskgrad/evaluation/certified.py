@@ -91,7 +91,7 @@ def mean_variance_bounds(band: Band, lam: float) -> tuple[float, float]:
         the smallest and the largest value.
     """
     if lam < 0.0:
-        low, high = mean_variance_bounds(band.mirrored, -lam)
+        low, high = mean_variance_bounds(band.mirror, -lam)
         return -high, -low
     center = float(np.mean(band.points))  # J and V about it keep their digits when returns are large and alike
     points = band.points - center

@@ -52,7 +52,7 @@ class Layer:
     begin: IntArray
 
     @property
-    def ended(self) -> tuple[FloatArray, FloatArray]:
+    def end_atoms(self) -> tuple[FloatArray, FloatArray]:
         """The atoms (values, masses) of the episodes that ended in the last step."""
         return self.values[self.begin[-2] :], self.masses[self.begin[-2] :]
 
@@ -143,8 +143,8 @@ def shifts(mdp: FiniteMDP, step: Step, t: int, sign: float = 1.0) -> FloatArray:
 
 def final_law(kept: list[Layer], width: float) -> DiscreteLaw:
     """Gather the episodes that ended in any step."""
-    values = np.concatenate([layer.ended[0] for layer in kept])
-    masses = np.concatenate([layer.ended[1] for layer in kept])
+    values = np.concatenate([layer.end_atoms[0] for layer in kept])
+    masses = np.concatenate([layer.end_atoms[1] for layer in kept])
     order = np.argsort(values, kind="stable")
     return DiscreteLaw(*merge_atoms(values[order], masses[order], width))
 
@@ -156,7 +156,7 @@ def _arguments(
 
 
 def _only_ended(layer: Layer) -> Layer:
-    values, masses = layer.ended
+    values, masses = layer.end_atoms
     begin = np.zeros_like(layer.begin)
     begin[-1] = len(values)
     return Layer(values.copy(), masses.copy(), begin)

@@ -24,7 +24,7 @@ from riskgrad.kernels.recursion import pull_adjoints_back
 from riskgrad.mdp import FiniteMDP
 from riskgrad.policy import Policy
 from riskgrad.risk import RiskMeasure
-from riskgrad.types import DiscreteLaw, FloatArray
+from riskgrad.types import DiscreteLaw, FloatArray, Gradient
 
 
 def value(mdp: FiniteMDP, policy: Policy, theta: ArrayLike, rho: RiskMeasure, max_atoms: int = MAX_ATOMS) -> float:
@@ -47,8 +47,8 @@ def policy_table(mdp: FiniteMDP, policy: Policy, theta: ArrayLike) -> FloatArray
 
 def gradient(
     mdp: FiniteMDP, policy: Policy, theta: ArrayLike, rho: RiskMeasure, max_atoms: int = MAX_ATOMS
-) -> FloatArray:
-    """Give the gradient [d] of the risk measure of a policy's return, exactly.
+) -> Gradient:
+    """Give the gradient of the risk measure of a policy's return, exactly: `.vector` [d], without an error.
 
     Args:
         mdp: the model.
@@ -60,7 +60,7 @@ def gradient(
     table = check_table(mdp, policy_table(mdp, policy, theta))
     coefficients = table * action_values(mdp, table, rho, max_atoms)
     states, actions = np.nonzero(coefficients)
-    return policy.score_sum(theta, states, actions, coefficients[states, actions])
+    return Gradient(policy.score_sum(theta, states, actions, coefficients[states, actions]), 0.0)
 
 
 def action_values(mdp: FiniteMDP, table: FloatArray, rho: RiskMeasure, max_atoms: int = MAX_ATOMS) -> FloatArray:
@@ -103,7 +103,7 @@ def action_values(mdp: FiniteMDP, table: FloatArray, rho: RiskMeasure, max_atoms
 
 def _seed(adjoint: FloatArray, layer: Layer, law: DiscreteLaw, seeds: FloatArray) -> None:
     """Set the adjoints of what ended in this layer to the influence of its final return."""
-    values, _ = layer.ended
+    values, _ = layer.end_atoms
     where = np.searchsorted(law.values, values, side="right") - 1
     # an atom whose mass underflowed to zero may lie below the law's first
     adjoint[layer.begin[-2] :] = seeds[np.maximum(where, 0)]

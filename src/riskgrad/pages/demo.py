@@ -44,7 +44,7 @@ class Outcome:
     walks: Walks
 
     @property
-    def guarded(self) -> float:
+    def guarded_share(self) -> float:
         """The share of walks that pass the guarded cell."""
         return self.walks.through(maze.GUARDED)
 
@@ -127,7 +127,7 @@ def draw_both(outcomes: Mapping[str, Outcome], path: Path) -> Path:
         draw_walks(axis, outcome.walks, index)
         axis.set_title(f"trained on {outcome.played.about}", fontsize=11, fontweight="bold", loc="left", pad=8)
         facts = [f"mean {_tenths(outcome.mean)}", f"worst 5%: {_tenths(outcome.worst)}"]
-        words = " \N{MIDDLE DOT} ".join([*facts, f"{percent(outcome.guarded)} pass the guard"])
+        words = " \N{MIDDLE DOT} ".join([*facts, f"{percent(outcome.guarded_share)} pass the guard"])
         axis.set_xlabel(words, fontsize=11.5, loc="left", labelpad=7)
     path.write_text(_standalone_svg(inline_svg(page, "maze")), encoding="utf-8")
     return path
@@ -146,9 +146,9 @@ def _standalone_svg(svg: str) -> str:
 
 
 def _way(outcome: Outcome) -> str:
-    if outcome.guarded > 0.5:
-        return f"takes the short way past the guard in {percent(outcome.guarded)} of its walks"
-    return f"goes round the guard in {percent(1.0 - outcome.guarded)} of its walks"
+    if outcome.guarded_share > 0.5:
+        return f"takes the short way past the guard in {percent(outcome.guarded_share)} of its walks"
+    return f"goes round the guard in {percent(1.0 - outcome.guarded_share)} of its walks"
 
 
 def _tenths(value: float) -> str:

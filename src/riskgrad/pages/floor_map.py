@@ -25,7 +25,6 @@ from riskgrad.pages.prose import percent, run_letter, write
 from riskgrad.pages.run_figures import Drawing, Mark
 from riskgrad.pages.style import GRID, INK, MUTED, PAPER, canvas, run_color
 from riskgrad.random import Purpose, Stream
-from riskgrad.sources.compiled import CompiledSource
 from riskgrad.sources.gymnasium.recipe import Env, EnvRecipe
 from riskgrad.sources.gymnasium.source import GymnasiumSource
 from riskgrad.types import FloatArray, IntArray
@@ -55,7 +54,7 @@ class Walks:
     actions: tuple[tuple[Any, ...], ...]
 
     @property
-    def arrived(self) -> float:
+    def share_in_goal(self) -> float:
         """The share of walks that end in a goal."""
         ends = _cells_of(np.array([path[-1] for path in self.paths]))
         return float(np.mean([(int(column), int(row)) in self.plan.goals for column, row in ends]))
@@ -70,7 +69,7 @@ class Walks:
         return float(np.mean([_touches(path, cell) for path in self.paths]))
 
     @property
-    def visited(self) -> FloatArray:
+    def visit_shares(self) -> FloatArray:
         """The share of walks that make a step from a cell, for each cell [columns, rows]."""
         seen = np.zeros((self.plan.columns, self.plan.rows))
         for path in self.paths:
@@ -112,11 +111,11 @@ def walks_of(one: PlayedRun, walks: int = WALKS, seed: int = 0) -> Walks | None:
     paths, actions = list[list[tuple[float, float]]](), list[list[Any]]()
     logs: dict[int, _WalkLog] = {}
 
-    def logged() -> Env:
+    def make_logging() -> Env:
         env = make()
         return logs.setdefault(id(env), _WalkLog(env, paths, actions))  # a factory may hand out one environment again
 
-    source = GymnasiumSource(logged, one.run.settings.horizon)
+    source = GymnasiumSource(make_logging, one.run.settings.horizon)
     source.returns(one.run.policy, one.run.theta[np.newaxis], walks, Stream(seed, Purpose.EXAMPLE))
     return Walks(plan, tuple(np.array(path) for path in paths), tuple(tuple(done) for done in actions))
 
@@ -148,9 +147,9 @@ class _WalkLog(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 def _environment_of(one: PlayedRun) -> Callable[[], Env] | None:
     """Give what makes the Gymnasium environment of a run; None where there is none, as for a finite model."""
-    if isinstance(one.source, GymnasiumSource):
-        return one.source.make
-    name = one.source.env.id if isinstance(one.source, CompiledSource) else one.run.settings.env
+    if one.source.env_maker is not None:
+        return one.source.env_maker
+    name = one.source.env_id or one.run.settings.env
     try:
         return EnvRecipe.of(str(name), one.run.env_options).make
     except InputError:
@@ -191,7 +190,7 @@ def describe_walks(walks: Walks) -> str:
     """Say what the walks do, to follow "of 1,000 walks"."""
     words = [f"{percent(walks.through(cell))} pass the {name} cell" for cell, name in walks.plan.hazards.items()]
     if walks.plan.goals:
-        words.append(f"{percent(walks.arrived)} reach the goal")
+        words.append(f"{percent(walks.share_in_goal)} reach the goal")
     return ", ".join([*words, f"and they take {write(round(walks.steps, 1))} steps on average"])
 
 
@@ -261,7 +260,7 @@ def _draw_headings(axis: Axes, walks: Walks) -> None:
     headings = walks.headings
     if headings is None:
         return
-    i, j = np.nonzero((walks.visited > SEEN) & (np.hypot(headings[..., 0], headings[..., 1]) > UNDECIDED))
+    i, j = np.nonzero((walks.visit_shares > SEEN) & (np.hypot(headings[..., 0], headings[..., 1]) > UNDECIDED))
     x, y = LONGEST_ARROW * headings[i, j].T
     look: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1.0, "pivot": "mid", "units": "x"}
     head: dict[str, Any] = {"headwidth": 5.5, "headlength": 5.5, "headaxislength": 5.0, "minlength": 0.0}

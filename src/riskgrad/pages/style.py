@@ -76,10 +76,10 @@ def canvas(height: float = 2.9) -> tuple[Figure, Axes]:
 def ticks(write: Callable[[float], str]) -> FuncFormatter:
     """Label the ticks of an axis by a function of their place."""
 
-    def written(place: float, _: int | None) -> str:
+    def format_tick(place: float, _: int | None) -> str:
         return write(place)
 
-    return FuncFormatter(written)
+    return FuncFormatter(format_tick)
 
 
 def run_color(index: int) -> str:

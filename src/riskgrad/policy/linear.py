@@ -69,7 +69,7 @@ class LinearSoftmax(Policy):
         from riskgrad.kernels import linear_softmax  # noqa: PLC0415 - numba only when a policy is asked
 
         thetas, flat = check_thetas(theta, self.dim)
-        batch, single = self._checked(observations)
+        batch, single = self._check_observations(observations)
         return drop_axes(linear_softmax.all_probabilities(thetas, batch, self.n_actions), flat, single)
 
     def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
@@ -77,7 +77,7 @@ class LinearSoftmax(Policy):
         from riskgrad.kernels import linear_softmax  # noqa: PLC0415
 
         thetas, flat = check_thetas(theta, self.dim)
-        batch, single = self._checked(observations)
+        batch, single = self._check_observations(observations)
         taken = check_actions(actions, len(batch), self.n_actions)
         return drop_axes(linear_softmax.all_log_probabilities(thetas, batch, taken, self.n_actions), flat, single)
 
@@ -88,7 +88,7 @@ class LinearSoftmax(Policy):
         from riskgrad.kernels import linear_softmax  # noqa: PLC0415
 
         vector = check_theta(theta, self.dim)
-        batch, _ = self._checked(observations)
+        batch, _ = self._check_observations(observations)
         taken = check_actions(actions, len(batch), self.n_actions)
         return linear_softmax.score_total(
             vector, batch, taken, check_coefficients(coefficients, len(batch)), self.n_actions
@@ -99,7 +99,7 @@ class LinearSoftmax(Policy):
         from riskgrad.kernels import linear_softmax  # noqa: PLC0415
 
         vector = check_theta(theta, self.dim)
-        batch, _ = self._checked(observations)
+        batch, _ = self._check_observations(observations)
         return linear_softmax.entropy_total(vector, batch, check_coefficients(coefficients, len(batch)), self.n_actions)
 
     def act(
@@ -127,7 +127,7 @@ class LinearSoftmax(Policy):
         """Give what the constructor takes."""
         return {"n_features": self.n_features, "n_actions": self.n_actions, "feature_bound": self._feature_bound}
 
-    def _checked(self, observations: ArrayLike) -> tuple[FloatArray, bool]:
+    def _check_observations(self, observations: ArrayLike) -> tuple[FloatArray, bool]:
         batch, single = check_batch(observations, 1)
         if batch.shape[1] != self.n_features or batch.dtype.kind not in "fiub":
             got = f"{batch.dtype} of shape {batch.shape}"

@@ -196,7 +196,7 @@ def with_statistics(policy: Policy, normalization: Mapping[str, FloatArray] | No
 
 def flatten_iterates(kept: Mapping[str, tuple[Policy, FloatArray]]) -> dict[str, FloatArray]:
     """Give what a file holds of policies and their parameters: the parameters, and how each policy normalizes."""
-    found = {name: policy.arrays() for name, (policy, _) in kept.items() if isinstance(policy, Normalized)}
+    found = {name: policy.arrays() for name, (policy, _) in kept.items() if policy.statistics is not None}
     return {**{name: theta for name, (_, theta) in kept.items()}, **_flatten(found)}
 
 

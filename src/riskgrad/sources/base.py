@@ -117,6 +117,21 @@ class Source(ABC):
         return None
 
     @property
+    def logged(self) -> Episodes | None:
+        """The episodes of a log, which plays nothing; None for a source that plays."""
+        return None
+
+    @property
+    def env_id(self) -> str | None:
+        """The Gymnasium id of what is played, where it has one."""
+        return None
+
+    @property
+    def env_maker(self) -> Callable[[], Any] | None:
+        """What makes a Gymnasium environment like those that are played; None where nothing does."""
+        return None
+
+    @property
     def observation_limit(self) -> float:
         """The largest absolute value of a normalized observation; inf where it is not clipped."""
         return LIMIT

@@ -86,6 +86,11 @@ class CompiledSource(Source):
         return self._discount
 
     @property
+    def env_id(self) -> str:
+        """The Gymnasium id of the environment."""
+        return self.env.id
+
+    @property
     def observation_limit(self) -> float:
         """Infinite: the loop normalizes by other weights of the first layer, and clips nothing."""
         return np.inf

@@ -102,7 +102,7 @@ def _steepest(
         start = best if turn >= effort else np.zeros(policy.dim)
         scale = CLIMB if turn >= effort else SCALES[turn % len(SCALES)]
         theta = start + scale * rng.standard_normal(policy.dim) * (turn > 0)
-        found = float(np.linalg.norm(gradient(mdp, policy, theta, risk, MAX_ATOMS)))
+        found = float(gradient(mdp, policy, theta, risk, MAX_ATOMS).norm)
         if found > length:
             best, length = theta, found
     return best, length
@@ -115,14 +115,14 @@ def _ways(units: FloatArray, theta: FloatArray) -> FloatArray:
 
 
 def _change(mdp: FiniteMDP, policy: Policy, risk: RiskMeasure, theta: FloatArray, unit: FloatArray) -> FloatArray:
-    above, below = (gradient(mdp, policy, theta + sign * STEP * unit, risk, MAX_ATOMS) for sign in (1.0, -1.0))
+    above, below = (gradient(mdp, policy, theta + sign * STEP * unit, risk, MAX_ATOMS).vector for sign in (1.0, -1.0))
     return (above - below) / (2.0 * STEP)
 
 
 def _measure_smoothing(
     mdp: FiniteMDP, policy: Policy, risk: RiskMeasure, theta: FloatArray, smoothing: float, units: FloatArray
 ) -> tuple[float, float]:
-    slope = gradient(mdp, policy, theta, risk, MAX_ATOMS)
+    slope = gradient(mdp, policy, theta, risk, MAX_ATOMS).vector
     ahead, behind = (
         np.array([value(mdp, policy, theta + sign * smoothing * unit, risk) for unit in units]) for sign in (1.0, -1.0)
     )

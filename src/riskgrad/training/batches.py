@@ -22,7 +22,7 @@ from riskgrad.checks import check_theta
 from riskgrad.errors import InputError
 from riskgrad.policy import Policy
 from riskgrad.random import Purpose, Stream
-from riskgrad.sources import LoggedEpisodes, Source
+from riskgrad.sources import Source
 from riskgrad.training.algorithm import Algorithm, Circumstances, State
 from riskgrad.types import Episodes, FloatArray, IntArray
 
@@ -68,8 +68,8 @@ def choose_batches(source: Source, algorithm: Algorithm, theta: FloatArray, seed
         seed: the run's seed.
         held_out: how many episodes judge an iterate; 0 sets none of a log apart.
     """
-    if isinstance(source, LoggedEpisodes):
-        return _split_log(source.batch, held_out)
+    if source.logged is not None:
+        return _split_log(source.logged, held_out)
     m = algorithm.episodes
 
     def draw_current(state: State) -> tuple[Episodes, int]:

@@ -15,7 +15,7 @@ from riskgrad.paths import Way
 from riskgrad.policy import Policy
 from riskgrad.risk import RiskMeasure
 from riskgrad.settings import Options, Settings, TrainOptions, default_of, describe_env_options, facts_of
-from riskgrad.sources import LoggedEpisodes, Source
+from riskgrad.sources import Source
 from riskgrad.theory import Schedule
 from riskgrad.theory import schedule as theorem
 from riskgrad.training.algorithm import Algorithm, Circumstances, State, choose_algorithm
@@ -70,7 +70,7 @@ def plan_training(
     iterations = options.iterations or default_of(facts_of(Options)["iterations"], options.schedule)
     theorem_plan = theorem(iterations) if options.schedule == "paper" else None
     given = choose_algorithm(options.algorithm, way.risk, policy)
-    is_log = isinstance(source, LoggedEpisodes)
+    is_log = source.logged is not None
     if is_log and not given.takes_log:
         raise InputError("algorithm", "learn from logged episodes", given.name, "try 'offp-sf' or 'score'")
     algorithm = given.fill_options(

@@ -145,11 +145,11 @@ def entropy_gradient(policy: Policy, theta: FloatArray, batch: Episodes) -> Floa
     Returns:
         the gradient [d].
     """
-    observations, shares = _visited(batch)
+    observations, shares = _count_visits(batch)
     return policy.entropy_sum(theta, observations, shares)
 
 
-def _visited(batch: Episodes) -> tuple[NDArray[Any], FloatArray]:
+def _count_visits(batch: Episodes) -> tuple[NDArray[Any], FloatArray]:
     """Give the observations of a batch and the share of visits that each stands for."""
     observations = batch.observations
     counts = batch.counts.astype(np.float64)

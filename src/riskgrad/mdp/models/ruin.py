@@ -38,7 +38,7 @@ def ruin(
         discount: in (0, 1].
     """
 
-    def played(capital: int, stake: int) -> list[tuple[float, int, float, bool]]:
+    def outcomes_of(capital: int, stake: int) -> list[tuple[float, int, float, bool]]:
         staked = min(stake, capital, target - capital)
         owed = debt if staked == capital else 0.0
         return [
@@ -46,5 +46,5 @@ def ruin(
             (1.0 - chance, capital - staked, -float(staked) - owed, False),
         ]
 
-    outcomes = [[played(capital, stake) for stake in (cautious, bold)] for capital in range(target + 1)]
+    outcomes = [[outcomes_of(capital, stake) for stake in (cautious, bold)] for capital in range(target + 1)]
     return FiniteMDP.from_outcomes(outcomes, start=start, horizon=rounds, discount=discount, terminal=[0, target])

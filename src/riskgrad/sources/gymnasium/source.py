@@ -19,7 +19,7 @@ What is decided here, and why:
 """
 
 import pickle
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Self
 
 import numpy as np
@@ -217,6 +217,11 @@ class GymnasiumSource(Source):
         again = env if isinstance(env, str) or options.factory is None else options.factory
         discount = 1.0 if options.discount is None else options.discount
         return cls(again, options.horizon, discount, env_options=options.options, backend=options.backend)
+
+    @property
+    def env_maker(self) -> Callable[[], Env]:
+        """What makes an environment like those that are played."""
+        return self.make
 
     def make(self) -> Env:
         """Make an environment like those that are played, with its wrappers; or give the one there is."""

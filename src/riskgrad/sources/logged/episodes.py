@@ -93,6 +93,11 @@ class LoggedEpisodes(Source):
         bits = digest(np.concatenate([np.asarray(part, dtype=np.float64).ravel() for part in parts]))
         return f"log of {len(self)} episodes, {len(batch.actions)} steps, discount {self._discount:g} ({bits})"
 
+    @property
+    def logged(self) -> Episodes:
+        """The episodes of the log."""
+        return self.batch
+
     @classmethod
     def from_parquet(
         cls,
