@@ -126,7 +126,10 @@ class Options:
     """What decides the result of a training, as it was given."""
 
     algorithm: "str | Algorithm" = option(
-        "auto", str, "auto, onp-sf, offp-sf or score; in Python also a value, such as rg.Score(episodes=200).", panel=""
+        "auto",
+        str,
+        "auto, onp-sf, offp-sf, score or another that riskgrad parts lists; in Python also a value, rg.Score(...).",
+        panel="",
     )
     iterations: int | None = option(
         Rule("200, or by the budget", lambda *_: 200), int, "Budget in iterations.", check=check_count, panel=""
@@ -135,9 +138,9 @@ class Options:
         None, int, "Budget in episodes instead, held-out ones included; never exceeded.", check=check_count, panel=""
     )
     policy: "Policy | str | None" = option(
-        Rule("by the environment", lambda *_: None),
+        Rule("a table for states, linear elsewhere", lambda *_: None),
         str,
-        "table, linear, mlp or deterministic; by default a table for states, and linear elsewhere.",
+        "table, linear, mlp, deterministic or another that riskgrad parts lists; in Python also a value.",
         panel="",
     )
     horizon: int | None = option(

@@ -6,6 +6,7 @@ command is used or its help is asked for, so that `riskgrad --help` stays quick.
 
 import inspect
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -17,7 +18,7 @@ from typer.core import TyperCommand
 from riskgrad.cli.config import ENV_OPTION, read_config
 from riskgrad.cli.shared import app, console, parse_env_options, print_json
 from riskgrad.errors import InputError
-from riskgrad.settings import HOW, KEPT, Facts, TrainOptions, facts_of
+from riskgrad.settings import HOW, KEPT, Facts, Rule, TrainOptions, facts_of
 
 OWN = "own"  # where the context keeps what the algorithms' flags gave
 
@@ -46,9 +47,18 @@ def _own_facts() -> dict[str, Facts]:
     from riskgrad.algorithms import ALGORITHMS  # noqa: PLC0415
 
     found: dict[str, Facts] = {}
-    for kind in ALGORITHMS.named().values():
-        found |= {name: facts for name, facts in facts_of(kind).items() if facts.flag is not None}
-    return found
+    defaults: dict[str, dict[str, list[str]]] = {}
+    for algorithm, kind in ALGORITHMS.named().items():
+        for name, facts in facts_of(kind).items():
+            if facts.flag is not None:
+                found.setdefault(name, facts)
+                defaults.setdefault(name, {}).setdefault(facts.default_text(), []).append(algorithm)
+    return {name: replace(facts, help=f"{facts.help} {_say_defaults(defaults[name])}") for name, facts in found.items()}
+
+
+def _say_defaults(defaults: dict[str, list[str]]) -> str:
+    """Say the default of an option for each algorithm that has it, once where it is the same."""
+    return "Default: " + "; ".join(f"{text} ({', '.join(names)})" for text, names in defaults.items()) + "."
 
 
 def _parameters(options: dict[str, Facts], panel: str | None = None) -> list[inspect.Parameter]:
@@ -59,7 +69,9 @@ def _parameters(options: dict[str, Facts], panel: str | None = None) -> list[ins
         flag = f"--{name.replace('_', '-')}"
         flags = ("--env-option",) if kind is list else (f"{flag}/--no-{flag[2:]}",) if kind is bool else (flag,)
         hint: Any = list[str] | None if kind is list else kind | None
-        told = typer.Option(*flags, help=facts.help, rich_help_panel=panel or facts.panel or None)
+        by_rule = panel is None and isinstance(facts.default, Rule)
+        text = f"{facts.help} Default: {facts.default_text()}." if by_rule else facts.help
+        told = typer.Option(*flags, help=text, rich_help_panel=panel or facts.panel or None)
         default = facts.default if isinstance(facts.default, str) and panel is None else None
         where = "env_option" if kind is list else name
         annotation = Annotated[hint, told]

@@ -1,5 +1,14 @@
 """The loop around an algorithm: the problem it sees, batches, held-out judging, the record, checkpoints, stopping.
 
 An algorithm is a frozen value whose `step(problem, state) -> (state, info)` is all there is to it; nothing here knows
-one by name.
+one by name. Here is what an algorithm of your own is made of.
 """
+
+from riskgrad.training.algorithm import Algorithm as Algorithm
+from riskgrad.training.algorithm import Info as Info
+from riskgrad.training.algorithm import State as State
+from riskgrad.training.climb import Climb as Climb
+from riskgrad.training.climb import Reweighting as Reweighting
+from riskgrad.training.problem import Problem as Problem
+
+__all__ = ["Algorithm", "Climb", "Info", "Problem", "Reweighting", "State"]
