@@ -10,8 +10,8 @@ import os
 import subprocess
 import sys
 
-import numpy as np
 import pytest
+from support.machines import oldest
 
 TRAINING = """
 import hashlib, json
@@ -52,14 +52,6 @@ def digests(**environment):
 @pytest.fixture(scope="module")
 def here():
     return digests()
-
-
-def oldest():
-    """The variables that switch off all instructions that numpy and glibc choose by the processor."""
-    core = np._core._multiarray_umath
-    on = [name for name in core.__cpu_dispatch__ if core.__cpu_features__.get(name)]
-    tunables = "glibc.cpu.hwcaps=-AVX512F,-AVX2_Usable,-FMA_Usable,-AVX2,-FMA"
-    return {"NPY_DISABLE_CPU_FEATURES": " ".join(on), "GLIBC_TUNABLES": tunables}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the switches are those of glibc and of numpy on x86")

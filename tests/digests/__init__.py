@@ -1,0 +1,1 @@
+"""Small training runs and the bits that they end with."""
