@@ -99,6 +99,43 @@ def _add_all(
 
 
 @inline_helper
+def _add_all_to_two(
+    theta: FloatArray,
+    first: Index,
+    values: FloatArray,
+    others: FloatArray,
+    count: Index,
+    n_out: Index,
+    units: FloatArray,
+    more: FloatArray,
+) -> None:
+    """Do what `_add_all` does for two observations at once, which share each weight that is fetched."""
+    whole = count - count % FOUR
+    for k in range(NONE, whole, FOUR):
+        x0, x1, x2, x3 = values[k], values[k + ONE], values[k + TWO], values[k + THREE]
+        y0, y1, y2, y3 = others[k], others[k + ONE], others[k + TWO], others[k + THREE]
+        for j in range(n_out):
+            w0, w1 = theta[k * n_out + j + first], theta[(k + ONE) * n_out + j + first]
+            w2, w3 = theta[(k + TWO) * n_out + j + first], theta[(k + THREE) * n_out + j + first]
+            total, other = units[j], more[j]
+            total += x0 * w0
+            other += y0 * w0
+            total += x1 * w1
+            other += y1 * w1
+            total += x2 * w2
+            other += y2 * w2
+            total += x3 * w3
+            other += y3 * w3
+            units[j], more[j] = total, other
+    for k in range(whole, count):
+        x0, y0 = values[k], others[k]
+        for j in range(n_out):
+            w0 = theta[k * n_out + j + first]
+            units[j] += x0 * w0
+            more[j] += y0 * w0
+
+
+@inline_helper
 def _add_some(
     theta: FloatArray, first: int, indices: IntArray, values: FloatArray, count: int, n_out: int, units: FloatArray
 ) -> None:
@@ -153,10 +190,15 @@ def write_layer(theta: FloatArray, start: int, room: Room, n: int, n_in: int, n_
         row = units[b]
         for j in range(wide):
             row[j] = theta[biases + j] + 0.0  # no negative zero, which adding the product of a zero would change
-        if every:
-            _add_all(theta, np.uint64(start), values[b], np.uint64(counts[b]), wide, row)
-        else:
+        if not every:
             _add_some(theta, start, indices[b], values[b], counts[b], n_out, row)
+    if every:
+        for b in range(0, n - 1, 2):
+            _add_all_to_two(
+                theta, np.uint64(start), values[b], values[b + 1], np.uint64(counts[b]), wide, units[b], units[b + 1]
+            )
+        if n % 2 == 1:
+            _add_all(theta, np.uint64(start), values[n - 1], np.uint64(counts[n - 1]), wide, units[n - 1])
 
 
 @inline_helper
