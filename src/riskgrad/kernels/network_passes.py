@@ -14,6 +14,8 @@ from riskgrad.types import FloatArray, IntArray
 NO_CHANCE = -708.0  # below the largest logit, from where on an action is never chosen
 SORTED = 64  # observations that are put in the order of their networks
 
+FEW_INPUTS = 32  # of one layer, which are all added, zeros too
+
 
 @helper
 def _sort_by_row(rows: IntArray, begin: int, end: int, order: IntArray) -> None:
@@ -70,11 +72,27 @@ def draw_normal_actions(
             actions[b, j] += spread * exp(theta[begin + j]) * normals[b, j]
 
 
+@helper
+def _run_linear(theta: FloatArray, inputs: FloatArray, begin: int, end: int, outputs: FloatArray) -> None:
+    """Write bias + weights . inputs of the observations begin:end for one layer of few inputs, as `run_layers` does."""
+    n_in, n_out = inputs.shape[1], outputs.shape[1]
+    for b in range(begin, end):
+        for j in range(n_out):
+            total = theta[n_in * n_out + j] + 0.0
+            for i in range(n_in):
+                total += inputs[b, i] * theta[i * n_out + j]
+            outputs[b, j] = total
+
+
 @kernel
 def forward_all(
     begin: int, end: int, thetas: FloatArray, inputs: FloatArray, sizes: IntArray, relu: bool, outputs: FloatArray
 ) -> None:
     """Write the outputs [P, B, n] of the observations begin:end, each through all networks thetas [P, d]."""
+    if len(sizes) == 2 and sizes[0] <= FEW_INPUTS:
+        for p in range(len(thetas)):
+            _run_linear(thetas[p], inputs, begin, end, outputs[p])
+        return
     room = empty_room(end - begin, sizes)
     for p in range(len(thetas)):
         for first in range(begin, end, TOGETHER):
