@@ -26,6 +26,7 @@ from riskgrad.mdp.models import inventory, two_roads
 from riskgrad.types import DiscreteLaw
 
 SEEDS: Final = range(5)
+MAZE_SEEDS: Final = (*SEEDS, 10, 11, 12, 13, 14)  # the latter were not looked at while the defaults were chosen
 MEAN, TAIL = rg.risk.Mean(), rg.risk.CVaR(0.1)
 
 
@@ -88,7 +89,7 @@ def mazes() -> None:
     print("| guarded maze | episodes | seconds | mean | CVaR(0.1) | CVaR(0.05) |")
     print("|---|---|---|---|---|---|")
     rg.train(MAZE, risk="cvar:0.05", iterations=2)  # compiles
-    for seed in SEEDS:
+    for seed in MAZE_SEEDS:
         began = time.perf_counter()
         run = rg.train(MAZE, risk="cvar:0.05", seed=seed)
         seconds = time.perf_counter() - began
