@@ -79,8 +79,8 @@ def learning_curve(one: PlayedRun, index: int) -> Drawing:
         _band(axis, episodes, middle, error, run_color(index) if first else INK, dashed=not first)
         if history:
             words.append(f"{named[key]} from {_estimate(middle[0], error[0])} to {_estimate(middle[-1], error[-1])}")
-    looks = [line for line in history if line.get("held_out") is not None]
-    places, values = column(looks, "episodes"), column(looks, "held_out")
+    judged = [line for line in history if line.get("held_out") is not None]
+    places, values = column(judged, "episodes"), column(judged, "held_out")
     axis.plot(places, values, "o", markersize=4, markerfacecolor="none", color=run_color(index))
     axis.set(xlabel="episodes used", ylabel="return")
     axis.xaxis.set_major_formatter(ticks(_short_number))

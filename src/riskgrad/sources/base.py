@@ -83,6 +83,7 @@ class Source(ABC):
     name: ClassVar[str] = ""  # how listings call this kind
     observes: ClassVar[bool] = False  # whether it has `returns_and_statistics`
     workers: ClassVar[Literal["threads", "backend", "none"]] = "none"  # who plays at once
+    logged: Episodes | None = None  # the episodes of a log, which plays nothing; None for a source that plays
     plays: ClassVar[tuple[type, ...]] = ()  # what it alone plays, whatever it is
     general: ClassVar[bool] = False  # whether it plays any environment, and is asked after those that play some
 
@@ -114,11 +115,6 @@ class Source(ABC):
     @property
     def return_range(self) -> tuple[float, float] | None:
         """The smallest and the largest return that an episode can have, where known."""
-        return None
-
-    @property
-    def logged(self) -> Episodes | None:
-        """The episodes of a log, which plays nothing; None for a source that plays."""
         return None
 
     @property

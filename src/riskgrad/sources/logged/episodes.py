@@ -51,7 +51,8 @@ class LoggedEpisodes(Source):
     def __init__(
         self, batch: Episodes, n_actions: int, discount: float, return_range: tuple[float, float] | None = None
     ) -> None:
-        self.batch, self.n_actions = batch, n_actions
+        self.batch = self.logged = batch
+        self.n_actions = n_actions
         self._discount, self._return_range = discount, return_range
 
     @property
@@ -92,11 +93,6 @@ class LoggedEpisodes(Source):
         parts = (batch.values, batch.offsets, batch.observations, batch.actions, batch.log_behavior)
         bits = digest(np.concatenate([np.asarray(part, dtype=np.float64).ravel() for part in parts]))
         return f"log of {len(self)} episodes, {len(batch.actions)} steps, discount {self._discount:g} ({bits})"
-
-    @property
-    def logged(self) -> Episodes:
-        """The episodes of the log."""
-        return self.batch
 
     @classmethod
     def from_parquet(
