@@ -162,7 +162,7 @@ class DiscreteLaw:
     probabilities: FloatArray
 
     def __init__(self, values: ArrayLike, probabilities: ArrayLike) -> None:
-        atoms, masses = _checked_atoms(values, probabilities)
+        atoms, masses = _check_atoms(values, probabilities)
         kept = masses > 0.0
         support, where = np.unique(atoms[kept], return_inverse=True)
         object.__setattr__(self, "values", freeze(np.asarray(support, dtype=np.float64)))
@@ -226,7 +226,7 @@ def freeze(array: NDArray[Scalar]) -> NDArray[Scalar]:
     return array
 
 
-def _checked_atoms(values: ArrayLike, probabilities: ArrayLike) -> tuple[FloatArray, FloatArray]:
+def _check_atoms(values: ArrayLike, probabilities: ArrayLike) -> tuple[FloatArray, FloatArray]:
     atoms, masses = np.asarray(values, dtype=np.float64), np.asarray(probabilities, dtype=np.float64)
     if atoms.ndim != 1 or atoms.shape != masses.shape or atoms.size == 0:
         raise InputError(

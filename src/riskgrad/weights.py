@@ -59,7 +59,7 @@ def log_ratios(policy: Policy, thetas: ArrayLike, batch: Episodes) -> FloatArray
     rows, flat = check_thetas(thetas, policy.dim)
     if flat:
         raise InputError("thetas", f"have shape (P, {policy.dim})", f"shape ({policy.dim},)", "use thetas[None]")
-    base, impossible = _checked_behavior(batch)
+    base, impossible = _check_behavior(batch)
     index, observations, actions = _distinct_pairs(batch)
     ratios = np.empty((len(rows), len(batch.values)))
     width = int(np.max(actions, initial=0)) + 1 if actions.dtype.kind in "iu" else 1
@@ -93,7 +93,7 @@ def _add_up(batch: Episodes, index: IntArray, base: FloatArray, table: FloatArra
     in_blocks(block, len(batch.values), cores())
 
 
-def _checked_behavior(batch: Episodes) -> tuple[FloatArray, IntArray]:
+def _check_behavior(batch: Episodes) -> tuple[FloatArray, IntArray]:
     """Give log b of each visit, 0 where b is 0, and the episodes in which that happened."""
     base = contiguous(batch.log_behavior, np.float64)
     if np.any(np.isnan(base)) or np.any(base == np.inf):
@@ -148,7 +148,7 @@ class Diagnostics:
 
 def diagnose(log_ratios: ArrayLike) -> Diagnostics:
     """Say what the weights behind log ratios [P, m] are worth; [m] counts as one policy."""
-    logs = np.atleast_2d(_checked_log_ratios(log_ratios))
+    logs = np.atleast_2d(_check_log_ratios(log_ratios))
     violations = np.sum(logs == np.inf, axis=-1)
     logs = np.where(logs == np.inf, -np.inf, logs)
     kept = logs.shape[-1] - violations
@@ -170,7 +170,7 @@ def diagnose(log_ratios: ArrayLike) -> Diagnostics:
 def raw_weights(log_ratios: ArrayLike) -> FloatArray:
     """Give the weights psi themselves [..., m], for estimators that need their scale; what overflows is inf."""
     with np.errstate(over="ignore"):
-        return exp_of(_checked_log_ratios(log_ratios))
+        return exp_of(_check_log_ratios(log_ratios))
 
 
 def normalized_weights(log_ratios: ArrayLike) -> FloatArray:
@@ -178,7 +178,7 @@ def normalized_weights(log_ratios: ArrayLike) -> FloatArray:
 
     A row without any weight, or with an infinite one, has no proportions and is refused.
     """
-    logs = _checked_log_ratios(log_ratios)
+    logs = _check_log_ratios(log_ratios)
     if np.any(logs == np.inf):
         advice = "the log-probabilities of the behavior policy say that an episode was impossible"
         raise InputError("log_ratios", "be below infinity", f"{int(np.sum(logs == np.inf))} infinite ones", advice)
@@ -189,7 +189,7 @@ def normalized_weights(log_ratios: ArrayLike) -> FloatArray:
     return scaled / np.sum(scaled, axis=-1, keepdims=True)
 
 
-def _checked_log_ratios(log_ratios: ArrayLike) -> FloatArray:
+def _check_log_ratios(log_ratios: ArrayLike) -> FloatArray:
     logs = np.asarray(log_ratios, dtype=np.float64)
     if logs.ndim == 0 or logs.shape[-1] == 0:
         raise InputError("log_ratios", "have shape [..., m] with m of at least 1", f"shape {logs.shape}")

@@ -64,9 +64,9 @@ def _film_episodes(
     from riskgrad.evaluation import play_options  # noqa: PLC0415
     from riskgrad.policy import Greedy  # noqa: PLC0415
     from riskgrad.random import Purpose, Stream  # noqa: PLC0415
-    from riskgrad.sources.gymnasium.film import checked_film_path, film, film_source  # noqa: PLC0415
+    from riskgrad.sources.gymnasium.film import check_film_path, film, film_source  # noqa: PLC0415
 
-    checked_film_path(path)
+    check_film_path(path)
     source = film_source(env, **play_options(run, env, **where))
     acts = Greedy(run.policy) if greedy else run.policy
     return film(path, source, acts, run.theta, Stream(seed, Purpose.EVALUATION), episodes)

@@ -17,7 +17,7 @@ from riskgrad.errors import InputError
 from riskgrad.policy.base import Layers, WithoutDensity, drop_axes
 from riskgrad.policy.bounds import Bounds, with_infinities
 from riskgrad.policy.greedy import point_mass
-from riskgrad.policy.network import Activation, Network, checked_hidden
+from riskgrad.policy.network import Activation, Network, check_hidden
 from riskgrad.types import ActionKind, Choice, Choices, FloatArray, IntArray, ObservationKind, States, Vectors
 
 
@@ -55,7 +55,7 @@ class Deterministic(WithoutDensity):
         if outputs is None or isinstance(outputs, bool) or outputs < 1:
             raise InputError("n_actions", "be an integer of at least 1", n_actions)
         self.n_actions = outputs if self._bounds is None else None
-        self.network = Network(inputs, checked_hidden(hidden), outputs, activation)
+        self.network = Network(inputs, check_hidden(hidden), outputs, activation)
         self.reads = Vectors(inputs), States(inputs)
         self.acts = Choice(outputs) if self._bounds is None else self._bounds.numbers
         self.layered = bool(self.network.hidden)
@@ -98,7 +98,7 @@ class Deterministic(WithoutDensity):
         if self._bounds is not None:
             raise InputError("policy", "have finitely many actions for probabilities", self)
         thetas, flat = check_thetas(theta, self.dim)
-        inputs, single = self.network.checked_inputs(observations)
+        inputs, single = self.network.check_inputs(observations)
         return drop_axes(point_mass(self.network.apply_all(thetas, inputs)), flat, single)
 
     @classmethod

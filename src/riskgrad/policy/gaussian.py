@@ -30,7 +30,7 @@ from riskgrad.kernels import network_passes
 from riskgrad.kernels.formulas import exp_of, log_of
 from riskgrad.policy.base import Policy, drop_axes
 from riskgrad.policy.bounds import Bounds, with_infinities
-from riskgrad.policy.network import Activation, Network, checked_hidden
+from riskgrad.policy.network import Activation, Network, check_hidden
 from riskgrad.types import FloatArray, IntArray, States, Vectors
 
 HALF_LOG_TWO_PI: Final = 0.5 * np.log(2.0 * np.pi)
@@ -66,7 +66,7 @@ class Gaussian(Policy):
         if not 0.0 < initial_std < np.inf:
             raise InputError("initial_std", "be finite and positive", initial_std)
         self.initial_std = float(initial_std)
-        self.network = Network(inputs, checked_hidden(hidden), self._bounds.size, activation)
+        self.network = Network(inputs, check_hidden(hidden), self._bounds.size, activation)
         self.reads, self.acts = (Vectors(inputs), States(inputs)), self._bounds.numbers
         self.layered, self.noise_size = bool(self.network.hidden), self._bounds.size
 
@@ -88,7 +88,7 @@ class Gaussian(Policy):
     def mean(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
         """Give the mean of the action [B, n], with the axes of `Policy.probabilities`."""
         thetas, flat = check_thetas(theta, self.dim)
-        inputs, single = self.network.checked_inputs(observations)
+        inputs, single = self.network.check_inputs(observations)
         return drop_axes(self.network.apply_all(thetas, inputs), flat, single)
 
     def std(self, theta: ArrayLike) -> FloatArray:
@@ -100,8 +100,8 @@ class Gaussian(Policy):
     def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
         """Give log pi_theta(a_b | o_b) [B], the density of a; see `Policy.log_prob`."""
         thetas, flat = check_thetas(theta, self.dim)
-        inputs, single = self.network.checked_inputs(observations)
-        given = self._checked_actions(actions, len(inputs))
+        inputs, single = self.network.check_inputs(observations)
+        given = self._check_actions(actions, len(inputs))
         std = self._std(thetas)[:, None, :]
         z = (given - self.network.apply_all(thetas, inputs)) / std
         logs = np.sum(-0.5 * z * z - log_of(std) - HALF_LOG_TWO_PI, axis=-1)
@@ -112,8 +112,8 @@ class Gaussian(Policy):
     ) -> FloatArray:
         """Give sum_b c_b grad log pi_theta(a_b | o_b) [d]."""
         vector = check_theta(theta, self.dim)
-        inputs, _ = self.network.checked_inputs(observations)
-        given = self._checked_actions(actions, len(inputs))
+        inputs, _ = self.network.check_inputs(observations)
+        given = self._check_actions(actions, len(inputs))
         scale = check_coefficients(coefficients, len(inputs))[:, None]
         std = self._std(vector[None])[0]
         z = (given - self.network.apply_all(vector[None], inputs)[0]) / std
@@ -124,7 +124,7 @@ class Gaussian(Policy):
     def entropy_sum(self, theta: ArrayLike, observations: ArrayLike, coefficients: ArrayLike) -> FloatArray:
         """Give sum_b c_b grad H [d]; H is the sum of log_std and a constant."""
         check_theta(theta, self.dim)
-        inputs, _ = self.network.checked_inputs(observations)
+        inputs, _ = self.network.check_inputs(observations)
         total = np.zeros(self.dim)
         total[self.network.dim :] = np.sum(check_coefficients(coefficients, len(inputs)))
         return total
@@ -164,7 +164,7 @@ class Gaussian(Policy):
     def _std(self, thetas: FloatArray) -> FloatArray:
         return self.initial_std * exp_of(thetas[:, self.network.dim :])
 
-    def _checked_actions(self, actions: ArrayLike, size: int) -> FloatArray:
+    def _check_actions(self, actions: ArrayLike, size: int) -> FloatArray:
         given = np.asarray(actions, dtype=np.float64)
         shape = (size, self._bounds.size)
         if given.shape != shape and not (size == 1 and given.shape == shape[1:]):

@@ -27,7 +27,7 @@ from riskgrad.kernels import network_passes
 from riskgrad.kernels.formulas import exp_of
 from riskgrad.policy.base import Layers, Policy, drop_axes, log_softmax, softmax, sum_over_actions
 from riskgrad.policy.gaussian import Gaussian
-from riskgrad.policy.network import Activation, Network, checked_hidden
+from riskgrad.policy.network import Activation, Network, check_hidden
 from riskgrad.types import ActionKind, Choice, Choices, FloatArray, IntArray, Numbers, ObservationKind, States, Vectors
 
 HIDDEN: Final = (32, 32)
@@ -58,7 +58,7 @@ class MLP(Policy):
         if not self._parts or any(isinstance(part, bool) or part < 1 for part in self._parts):
             raise InputError("n_actions", "be an integer of at least 1, or several of them", n_actions)
         self.n_actions: int | tuple[int, ...] = self._parts if several else self._parts[0]
-        self.network = Network(inputs, checked_hidden(hidden), sum(self._parts), activation)
+        self.network = Network(inputs, check_hidden(hidden), sum(self._parts), activation)
         self._begins = np.concatenate([[0], np.cumsum(self._parts)]).astype(np.int64)
         self._slices = [
             slice(begin, begin + part) for begin, part in zip(self._begins.tolist(), self._parts, strict=False)
@@ -83,14 +83,14 @@ class MLP(Policy):
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
         """Give pi_theta(a | o) [B, A]; see `Policy.probabilities`. Several components follow one another."""
         thetas, flat = check_thetas(theta, self.dim)
-        inputs, single = self.network.checked_inputs(observations)
+        inputs, single = self.network.check_inputs(observations)
         return drop_axes(self._over_parts(softmax, self.network.apply_all(thetas, inputs)), flat, single)
 
     def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
         """Give log pi_theta(a_b | o_b) [B]; see `Policy.log_prob`."""
         thetas, flat = check_thetas(theta, self.dim)
-        inputs, single = self.network.checked_inputs(observations)
-        indices = self._checked_actions(actions, len(inputs))
+        inputs, single = self.network.check_inputs(observations)
+        indices = self._check_actions(actions, len(inputs))
         logs = self._over_parts(log_softmax, self.network.apply_all(thetas, inputs))
         return drop_axes(np.sum(logs[:, np.arange(len(inputs))[:, None], indices], axis=-1), flat, single)
 
@@ -99,8 +99,8 @@ class MLP(Policy):
     ) -> FloatArray:
         """Give sum_b c_b grad log pi_theta(a_b | o_b) [d]."""
         vector = check_theta(theta, self.dim)
-        inputs, _ = self.network.checked_inputs(observations)
-        indices = self._checked_actions(actions, len(inputs))
+        inputs, _ = self.network.check_inputs(observations)
+        indices = self._check_actions(actions, len(inputs))
         scale = check_coefficients(coefficients, len(inputs))[:, None]
         cotangents = -scale * self._over_parts(softmax, self.network.apply_all(vector[None], inputs)[0])
         cotangents[np.arange(len(inputs))[:, None], indices] += scale
@@ -109,7 +109,7 @@ class MLP(Policy):
     def entropy_sum(self, theta: ArrayLike, observations: ArrayLike, coefficients: ArrayLike) -> FloatArray:
         """Give sum_b c_b grad H(pi_theta(. | o_b)) [d]; d H / d h(a) = - pi(a) (log pi(a) + H)."""
         vector = check_theta(theta, self.dim)
-        inputs, _ = self.network.checked_inputs(observations)
+        inputs, _ = self.network.check_inputs(observations)
         scale = check_coefficients(coefficients, len(inputs))[:, None]
         slopes = self._over_parts(_entropy_slopes, self.network.apply_all(vector[None], inputs)[0])
         return self.network.pullback(vector, inputs, scale * slopes)
@@ -145,7 +145,7 @@ class MLP(Policy):
             return function(outputs)
         return np.concatenate([function(outputs[..., part]) for part in self._slices], axis=-1)
 
-    def _checked_actions(self, actions: ArrayLike, size: int) -> IntArray:
+    def _check_actions(self, actions: ArrayLike, size: int) -> IntArray:
         """Give the output that each component of each action stands for [B, components]."""
         given = np.asarray(actions)
         shape = (size,) if isinstance(self.n_actions, int) else (size, len(self._parts))

@@ -88,7 +88,7 @@ class Network:
         network_passes.pullback(contiguous(theta, np.float64), inputs, self.sizes, self.relu, cotangents, gradient)
         return gradient
 
-    def checked_inputs(self, observations: ArrayLike) -> tuple[FloatArray, bool]:
+    def check_inputs(self, observations: ArrayLike) -> tuple[FloatArray, bool]:
         """Give inputs [B, k], and whether the caller gave a single observation; integers are one-hot states."""
         batch = np.asarray(observations)
         if batch.ndim < 2 and batch.dtype.kind in "iu":
@@ -126,6 +126,6 @@ def one_hot(states: NDArray[Any], size: int) -> FloatArray:
     return found
 
 
-def checked_hidden(hidden: Sequence[int] | int) -> tuple[int, ...]:
+def check_hidden(hidden: Sequence[int] | int) -> tuple[int, ...]:
     """Give the units of the hidden layers as a tuple; one number is one layer."""
     return (hidden,) if isinstance(hidden, int) else tuple(hidden)

@@ -95,15 +95,15 @@ class TorchModule(Policy):
         if self._bounds is not None:
             raise InputError("policy", "have finitely many actions for probabilities", self, "use log_prob")
         thetas, flat = check_thetas(theta, self.dim)
-        inputs, single = self._checked_inputs(observations)
+        inputs, single = self._check_inputs(observations)
         return drop_axes(softmax(self._apply(thetas, inputs)), flat, single)
 
     def log_prob(self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike) -> FloatArray:
         """Give log pi_theta(a_b | o_b) [B]; see `Policy.log_prob`."""
         thetas, flat = check_thetas(theta, self.dim)
-        inputs, single = self._checked_inputs(observations)
+        inputs, single = self._check_inputs(observations)
         outputs = self._apply(thetas, inputs)
-        given = self._checked_actions(actions, len(inputs))
+        given = self._check_actions(actions, len(inputs))
         if self._bounds is None:
             return drop_axes(log_softmax(outputs)[:, np.arange(len(inputs)), given], flat, single)
         std = self._std(thetas)[:, None, :]
@@ -115,8 +115,8 @@ class TorchModule(Policy):
     ) -> FloatArray:
         """Give sum_b c_b grad log pi_theta(a_b | o_b) [d], by torch's differentiation."""
         vector = check_theta(theta, self.dim)
-        inputs, _ = self._checked_inputs(observations)
-        given = self._checked_actions(actions, len(inputs))
+        inputs, _ = self._check_inputs(observations)
+        given = self._check_actions(actions, len(inputs))
         scale = check_coefficients(coefficients, len(inputs))[:, None]
         outputs = self._apply(vector[None], inputs)[0]
         if self._bounds is None:
@@ -132,7 +132,7 @@ class TorchModule(Policy):
     def entropy_sum(self, theta: ArrayLike, observations: ArrayLike, coefficients: ArrayLike) -> FloatArray:
         """Give sum_b c_b grad H [d]; see `Policy.entropy_sum`."""
         vector = check_theta(theta, self.dim)
-        inputs, _ = self._checked_inputs(observations)
+        inputs, _ = self._check_inputs(observations)
         scale = check_coefficients(coefficients, len(inputs))
         if self._bounds is None:
             logs = log_softmax(self._apply(vector[None], inputs)[0])
@@ -147,7 +147,7 @@ class TorchModule(Policy):
         self, thetas: FloatArray, rows: IntArray, observations: NDArray[Any], uniforms: FloatArray | None
     ) -> NDArray[Any]:
         """Choose an action for each observation; see `Policy.act`."""
-        inputs, _ = self._checked_inputs(observations)
+        inputs, _ = self._check_inputs(observations)
         outputs = np.empty((len(rows), self._outputs))
         for row in np.unique(rows):
             mine = np.flatnonzero(rows == row)
@@ -226,7 +226,7 @@ class TorchModule(Policy):
     def _std(self, thetas: FloatArray) -> FloatArray:
         return self.initial_std * exp_of(thetas[:, sum(self._sizes) :])
 
-    def _checked_inputs(self, observations: ArrayLike) -> tuple[FloatArray, bool]:
+    def _check_inputs(self, observations: ArrayLike) -> tuple[FloatArray, bool]:
         batch = np.asarray(observations)
         if batch.ndim < 2 and batch.dtype.kind in "iu":
             return one_hot(np.atleast_1d(batch), self.inputs), batch.ndim == 0
@@ -234,7 +234,7 @@ class TorchModule(Policy):
             raise InputError("observations", f"be vectors of {self.inputs} numbers", f"shape {batch.shape}")
         return np.atleast_2d(np.require(batch, np.float64, ["C", "W"])), batch.ndim == 1
 
-    def _checked_actions(self, actions: ArrayLike, size: int) -> NDArray[Any]:
+    def _check_actions(self, actions: ArrayLike, size: int) -> NDArray[Any]:
         if self._bounds is None:
             return check_actions(actions, size, self._outputs)
         given = np.asarray(actions, dtype=np.float64)

@@ -100,7 +100,7 @@ def film(
         stream: where the random numbers come from.
         episodes: how many, one after the other.
     """
-    checked_film_path(path)
+    check_film_path(path)
     camera = _shoot(source, policy, theta, stream, episodes)
     save_gif(path, camera.frames, float(camera.metadata.get("render_fps") or 30.0))
     return len(camera.frames)
@@ -127,7 +127,7 @@ def _refuse_blind(env: "gymnasium.Env[Any, Any]", name: str) -> None:
         raise InputError("env", "render frames [height, width, 3]", f"{name}, which gives {shot.dtype} {shot.shape}")
 
 
-def checked_film_path(path: str | Path) -> Path:
+def check_film_path(path: str | Path) -> Path:
     """Give the path of a film; refuse one that does not end in .gif."""
     place = Path(path)
     if place.suffix.lower() != ".gif":
@@ -145,7 +145,7 @@ def save_gif(path: str | Path, shots: list[Frame], frames_per_second: float = 30
     """
     from PIL import Image  # noqa: PLC0415 - only for films
 
-    place = checked_film_path(path)
+    place = check_film_path(path)
     if not shots:
         raise InputError("shots", "hold at least one frame", shots)
     images = [Image.fromarray(shot) for shot in shots]

@@ -195,7 +195,7 @@ class LoggedEpisodes(Source):
             batch=batch,
             n_actions=int(np.max(actions)) + 1 if n_actions is None else n_actions,
             discount=float(discount),
-            return_range=_checked_range(return_range, values),
+            return_range=_check_return_range(return_range, values),
         )
 
     def __len__(self) -> int:
@@ -205,7 +205,7 @@ class LoggedEpisodes(Source):
         return f"LoggedEpisodes({len(self)} episodes, {self.n_actions} actions, discount {self._discount:g})"
 
 
-def _checked_range(given: tuple[float, float] | None, values: FloatArray) -> tuple[float, float] | None:
+def _check_return_range(given: tuple[float, float] | None, values: FloatArray) -> tuple[float, float] | None:
     if given is None:
         return None
     low, high = float(given[0]), float(given[1])
