@@ -11,6 +11,7 @@ from riskgrad.kernels.compile import fresh_kernel
 from riskgrad.kernels.formulas import exp_of
 from riskgrad.kernels.lane_choice import (
     ZERO,
+    _draw_exactly,
     draw_from_many,
     draw_from_two,
     run_networks_in_turn,
@@ -123,3 +124,28 @@ def test_one_of_many_actions_is_drawn_by_the_inverse_cdf():
         draw_many(units, choices, actions, greedy)
         assert np.array_equal(actions, expected)
         assert np.array_equal(choices, words + streams.STEP)
+
+
+def test_rough_exponentials_decide_as_good_ones_do():
+    """12,800 actions of three to six, from nearly equal logits to far ones; a rough sum alone would err in a few."""
+    rng = np.random.default_rng(0)
+
+    @fresh_kernel
+    def draw_roughly(units, choices, actions):
+        draw_from_many(units, ZERO, len(actions), units.shape[1], choices, actions)
+
+    @fresh_kernel
+    def draw_well(units, choices, actions):
+        _draw_exactly(units, ZERO, len(actions), units.shape[1], choices, actions)
+
+    for scale in np.repeat([0.1, 1.0, 5.0, 50.0, 800.0], 20):
+        n_actions = int(rng.integers(3, 7))
+        units = np.zeros((2, n_actions, 128))
+        units[0] = scale * rng.normal(size=(n_actions, 128))
+        shifted = units - np.max(units[0], axis=0)
+        choices = rng.integers(0, 2**63, size=128, dtype=np.uint64)
+        found, expected = np.zeros(128, dtype=np.int64), np.zeros(128, dtype=np.int64)
+        moved = choices + np.uint64(streams.STEP)
+        draw_roughly(units, choices, found)
+        draw_well(shifted, moved, expected)
+        np.testing.assert_array_equal(found, expected)

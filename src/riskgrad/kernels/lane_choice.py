@@ -17,6 +17,7 @@ import numpy as np
 from riskgrad.kernels import streams
 from riskgrad.kernels.compile import helper, inline_helper
 from riskgrad.kernels.elementary import exp, fma, rough_exp, tanh
+from riskgrad.kernels.formulas import LOWEST, exp_within
 from riskgrad.kernels.layers import TOGETHER, Room, run_layers
 from riskgrad.kernels.streams import Words
 from riskgrad.types import FloatArray, IntArray
@@ -164,10 +165,26 @@ def draw_from_two(units: FloatArray, row: int, live: int, choices: Words, action
 
 
 @helper
-def draw_from_many(units: FloatArray, row: int, live: int, n_actions: int, choices: Words, actions: IntArray) -> None:
-    """Draw actions; the logits become sums of weights.
+def _draw_exactly(units: FloatArray, row: int, live: int, n_actions: int, choices: Words, actions: IntArray) -> None:
+    """Draw actions from logits less their largest, by sums of weights that are right to the last place."""
+    for a in range(n_actions):
+        for lane in range(live):
+            before = units[row, a - 1, lane] if a > 0 else 0.0
+            units[row, a, lane] = before + exp_within(max(units[row, a, lane], LOWEST))
+    for lane in range(live):
+        actions[lane] = 0
+    for a in range(n_actions - 1):
+        for lane in range(live):
+            aim = streams.open_uniform(choices[lane]) * units[row, n_actions - 1, lane]
+            actions[lane] += 1 if units[row, a, lane] <= aim else 0
 
-    As u is below 1, u times the last sum is below it: an action without weight is never chosen.
+
+@helper
+def draw_from_many(units: FloatArray, row: int, live: int, n_actions: int, choices: Words, actions: IntArray) -> None:
+    """Draw actions by the sums of their weights: the first whose sum is above u times the last one.
+
+    Rough exponentials tell, unless a sum is so near to u times the last that they might err: then good ones do. As u is
+    below 1, u times the last sum is below it: an action without weight is never chosen.
     """
     spare = 1 - row
     for lane in range(live):
@@ -178,13 +195,21 @@ def draw_from_many(units: FloatArray, row: int, live: int, n_actions: int, choic
             units[spare, 0, lane] = max(units[spare, 0, lane], units[row, a, lane])
     for a in range(n_actions):
         for lane in range(live):
-            before = units[row, a - 1, lane] if a > 0 else 0.0
-            units[row, a, lane] = before + exp(units[row, a, lane] - units[spare, 0, lane])
+            units[row, a, lane] -= units[spare, 0, lane]
     for lane in range(live):
-        units[spare, 0, lane] = streams.open_uniform(choices[lane]) * units[row, n_actions - 1, lane]
-    for a in range(n_actions - 1):
+        units[spare, 0, lane] = rough_exp(units[row, 0, lane])
+    for a in range(1, n_actions):
         for lane in range(live):
-            actions[lane] += 1 if units[row, a, lane] <= units[spare, 0, lane] else 0
+            units[spare, a, lane] = units[spare, a - 1, lane] + rough_exp(units[row, a, lane])
+    doubtful, last = 0, n_actions - 1
+    for a in range(last):
+        for lane in range(live):
+            total = units[spare, last, lane]
+            above = streams.open_uniform(choices[lane]) * total - units[spare, a, lane]
+            actions[lane] += 1 if above >= 0.0 else 0
+            doubtful += 1 if abs(above) < 2.0 * DOUBT * total else 0
+    if doubtful > 0:
+        _draw_exactly(units, row, live, n_actions, choices, actions)
 
 
 @helper
