@@ -188,3 +188,16 @@ def test_an_environment_without_a_horizon_gets_one_line():
         rg.train("CliffWalking-v1", risk="mean")
     with pytest.raises(InputError, match="env must be"):
         rg.train(42, risk="mean")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("step_size", [0.1], "step_size must be a number, got \\[0.1\\]"),
+        ("checkpoint_seconds", "x", "checkpoint_seconds must be a number, got 'x'"),
+        ("checkpoint_seconds", -1.0, "checkpoint_seconds must be finite and not negative, got -1.0"),
+    ],
+)
+def test_an_option_of_the_wrong_kind_is_one_line(option, value, message):
+    with pytest.raises(InputError, match=message):
+        rg.train("two-roads", "mean", iterations=1, **{option: value})

@@ -201,7 +201,9 @@ class TrainOptions(Options):
     callback: "Callback | Sequence[Callback] | None" = option(
         None, None, "Called after each iteration with its line and the new theta; returns True to stop. Or several."
     )
-    checkpoint_seconds: float = option(5.0, None, "Least time between two checkpoints; 0 makes one each iteration.")
+    checkpoint_seconds: float = option(
+        5.0, None, "Least time between two checkpoints; 0 makes one each iteration.", check=check_not_negative
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from riskgrad.checks import check_positive
+from riskgrad.checks import check_number, check_positive
 from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.registry import PartList
 from riskgrad.types import FloatArray
@@ -71,7 +71,7 @@ def parse_ascent(step_size: "float | str | Ascent") -> Ascent:
     """
     if isinstance(step_size, Ascent):
         return step_size
-    text = step_size if isinstance(step_size, str) else f"constant:{float(step_size)!r}"
+    text = step_size if isinstance(step_size, str) else f"constant:{check_number('step_size', step_size)!r}"
     first, *more = text.strip().lower().split(",")
     name, _, size = first.rpartition(":")
     kind: Any = ASCENTS.find(name or "constant", "for example 'adam:0.1'")

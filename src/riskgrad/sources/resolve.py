@@ -91,7 +91,8 @@ def open_source(env: Environment, options: TrainOptions) -> Generator[Source]:
     )
     if options.backend is not None and source.workers != "backend":
         rule = "be left out for a finite model, a compiled environment or a log"
-        raise InputError("backend", rule, options.backend, "give threads= instead")
+        advice = "give threads= instead" if source.workers == "threads" else ""
+        raise InputError("backend", rule, options.backend, advice)
     if options.backend is not None and source is env:
         raise InputError("backend", "be left out for a source, which has a backend of its own", options.backend)
     with closing(source, env):
