@@ -1,7 +1,8 @@
-"""The way to the named measure: from the mean, or from the worse of two episodes.
+"""The way to the named measure: from the mean, from the worse of two episodes, or through ever smaller tails.
 
     from the mean      (1 - w) s + w g(s)
     from the square    (1 - w) s^2 + w g(s)
+    by levels          CVaR at the level alpha^w, for a measure of a tail of mass alpha
 
 The weight w rises from 0 to 1. s^2 stands for the mean of the worse of two episodes. A policy whose episodes in the
 tail all look alike gets no direction from a tail measure; either start gives it one. The square has two merits of its
@@ -9,8 +10,14 @@ own. It is averse, so that the policy does not first make sure of what the named
 is above the tail: where ruin fills the worst tenth, a policy with less ruin, but more than a tenth, is no better in
 CVaR(0.1), and the mean may even prefer the ruin.
 
-A seeking measure starts from 1 - (1 - s)^2, the better of two. A measure milder than the square (M_g' below 2), and one
-that is no distortion, such as mean-variance, starts from the mean.
+Where ruin fills more than the tail, a mixture says nothing about it until w is 1; a tail that shrinks by levels holds
+some of what is not yet lost at every step. Levels above one half are mixtures of the mean and the worse half.
+
+A seeking measure starts from 1 - (1 - s)^2, the better of two. A measure milder than the square (M_g' below 2) starts
+from the mean. One that is no distortion, such as mean-variance, has no path unless one is given: its optimum may lie
+far from that of the mean, which a path would make sure of first.
+
+No one way is right for every problem: `find_ways` gives those that are worth trying side by side.
 """
 
 from dataclasses import dataclass
@@ -20,10 +27,13 @@ import numpy as np
 
 from riskgrad.distortion import DualPower
 from riskgrad.errors import InputError
-from riskgrad.risk import RiskMeasure
+from riskgrad.kernels.formulas import power_of
+from riskgrad.risk import CVaR, RiskMeasure
 
 PAIR: Final = 2.0
-RULE: Final = "be auto, none, a part of the run in (0, 1], or square: and a part"
+USUAL_PART: Final = 0.5
+RULE: Final = "be auto, none, a part of the run in (0, 1], or square: or levels: and a part"
+HALF: Final = 0.5
 
 
 @final
@@ -38,7 +48,19 @@ class SquarePath:
     part: float
 
 
-RiskPath = float | SquarePath
+@final
+@dataclass(frozen=True, slots=True)
+class LevelPath:
+    """A path to a measure of a bad tail through ever smaller tails; for `risk_path`.
+
+    Attributes:
+        part: the part of the run that it takes, in (0, 1].
+    """
+
+    part: float
+
+
+RiskPath = float | SquarePath | LevelPath
 
 
 @final
@@ -51,12 +73,14 @@ class Way:
         part: the part of the run over which the weight rises from 0 to 1; None for no path.
         start: the distortion that the path starts from; None for the mean.
         start_text: where the path starts, in words.
+        level: the mass of the tail that it goes to by levels; None for a mixture.
     """
 
     risk: RiskMeasure
     part: float | None = None
     start: DualPower | None = None
     start_text: str = "mean"
+    level: float | None = None
 
     def weight(self, k: int, iterations: int) -> float:
         """Give the weight of the named measure at iteration k of N, in [0, 1]."""
@@ -64,12 +88,30 @@ class Way:
 
     def measure(self, weight: float) -> RiskMeasure:
         """Give the measure on the path at a weight."""
-        return self.risk if weight == 1.0 else self.risk.along(weight, self.start)
+        if weight == 1.0:
+            return self.risk
+        if self.level is None:
+            return self.risk.along(weight, self.start)
+        level = float(power_of(np.array(self.level), weight))
+        # from the mean to the worse half, and on from there
+        return CVaR(HALF).along((1.0 - level) / HALF) if level > HALF else CVaR(level)
+
+    @property
+    def meaning(self) -> str:
+        """What is optimized on the way, in words; empty where there is no path."""
+        if self.part is None:
+            return ""
+        over = f"over the first {self.part:.0%} of the run"
+        if self.level is not None:
+            return f"{over} CVaR was optimized at a level that fell from 1 to {self.level:g}"
+        return f"{over} (1 - w) {self.start_text} + w {self.risk} was optimized, w rising from 0 to 1"
 
     def __str__(self) -> str:
         """Give the text that `find_way` reads."""
         if self.part is None:
             return "none"
+        if self.level is not None:
+            return f"levels:{self.part!r}"
         return repr(self.part) if self.start is None else f"square:{self.part!r}"
 
 
@@ -78,17 +120,21 @@ def find_way(path: RiskPath | str | None, risk: RiskMeasure, schedule: str) -> W
 
     Args:
         path: None or "none" for no path; a part of the run, from the mean; a `SquarePath` or "square:0.5", from the
-            worse of two episodes; "auto" is the latter over half of the run, and none where the measure is neutral or
-            the schedule is the paper's.
+            worse of two episodes; a `LevelPath` or "levels:0.5", through smaller tails; "auto" is the square over half
+            of the run, and none where the measure is neutral or no distortion, or the schedule is the paper's.
         risk: the named measure.
         schedule: "practical" or "paper".
     """
     wanted = _read(path, risk, schedule) if isinstance(path, str) else path
-    part = wanted.part if isinstance(wanted, SquarePath) else wanted
+    part = wanted.part if isinstance(wanted, SquarePath | LevelPath) else wanted
     if part is None:
         return Way(risk)
     if isinstance(part, bool) or not isinstance(part, int | float) or not 0.0 < part <= 1.0:
-        raise InputError("risk_path", "be a part of the run in (0, 1], a SquarePath, or None", part)
+        raise InputError("risk_path", "be a part of the run in (0, 1], a SquarePath, a LevelPath, or None", part)
+    if isinstance(wanted, LevelPath):
+        if risk.bad_tail is None:
+            raise InputError("risk_path", "not go by levels for a measure of no bad tail", str(risk), "try square:0.5")
+        return Way(risk, float(part), level=risk.bad_tail)
     g, directed = risk.function, risk.attitude in ("averse", "seeking")
     if isinstance(wanted, SquarePath) and directed and g is not None and PAIR <= g.slope_bound < np.inf:
         start = DualPower(PAIR, attitude=risk.attitude)
@@ -99,7 +145,8 @@ def find_way(path: RiskPath | str | None, risk: RiskMeasure, schedule: str) -> W
 def _read(text: str, risk: RiskMeasure, schedule: str) -> RiskPath | None:
     word = text.strip().lower()
     if word == "auto":
-        return None if schedule == "paper" or risk.attitude == "neutral" else SquarePath(0.5)
+        led = schedule == "practical" and risk.attitude != "neutral" and risk.function is not None
+        return SquarePath(USUAL_PART) if led else None
     if word == "none":
         return None
     start, _, part = word.rpartition(":")
@@ -107,6 +154,24 @@ def _read(text: str, risk: RiskMeasure, schedule: str) -> RiskPath | None:
         length = float(part)
     except ValueError as problem:
         raise InputError("risk_path", RULE, text) from problem
-    if start not in ("", "square"):
+    if start not in ("", "square", "levels"):
         raise InputError("risk_path", RULE, text)
-    return SquarePath(length) if start else length
+    return {"square": SquarePath, "levels": LevelPath}.get(start, float)(length)
+
+
+def find_ways(path: RiskPath | str | None, risk: RiskMeasure, schedule: str) -> tuple[Way, ...]:
+    """Give the ways to a measure that are worth trying side by side: the one that is given, or for "auto" several.
+
+    They are those from the square, from the mean, by levels and without a path, as far as the measure has them.
+
+    Args:
+        path: see `find_way`.
+        risk: the named measure.
+        schedule: "practical" or "paper".
+    """
+    first = find_way(path, risk, schedule)
+    if path != "auto" or schedule == "paper" or risk.attitude == "neutral":
+        return (first,)
+    found = [] if first.start is None else [first]
+    found += [Way(risk, USUAL_PART), Way(risk)]
+    return (*found, Way(risk, USUAL_PART, level=risk.bad_tail)) if risk.bad_tail is not None else tuple(found)

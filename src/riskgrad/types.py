@@ -3,7 +3,8 @@
     P policies at once   m episodes each   T steps   d parameters   K atoms of a law   V visits of a batch
 
 `Returns` is what a source of episodes gives for many policies, `Episodes` is a recorded batch of one policy that can be
-reweighted for others, `DiscreteLaw` is an exact law of the return, and `Gradient` is an estimate with its error.
+reweighted for others, `Steps` is a batch in the order of time, `DiscreteLaw` is an exact law of the return, and
+`Gradient` is an estimate with its error.
 
 What passes between an environment and a policy has a type as well. A source says what it gives and what it takes, a
 policy says what it reads and how it acts, and `riskgrad.sources.base.check_fit` compares them by value:
@@ -123,6 +124,27 @@ class Episodes:
     actions: NDArray[Any]
     counts: IntArray
     log_behavior: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Episodes step by step, in the order of time; the steps of episode i are the rows offsets[i]:offsets[i + 1].
+
+    Attributes:
+        values: discounted returns [m].
+        offsets: where each episode begins [m + 1].
+        ended: whether the environment ended the episode [m]; False where it was cut at the horizon.
+        observations: what the policy read before each step [N, ...].
+        actions: what it chose [N, ...].
+        rewards: what the step earned, not discounted [N].
+    """
+
+    values: FloatArray
+    offsets: IntArray
+    ended: NDArray[np.bool_]
+    observations: NDArray[Any]
+    actions: NDArray[Any]
+    rewards: FloatArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ index.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from riskgrad.kernels.compile import inline_kernel, kernel
 from riskgrad.kernels.sampler_tables import ENDS, OutcomeTables
@@ -211,3 +212,41 @@ def sample_visits(
             counts[where[pair]] += 1
         values[e], lengths[e], visited[e] = total, length, used - first
     return codes[:used].copy(), counts[:used].copy()
+
+
+@kernel
+def sample_steps(
+    begin: int,
+    end: int,
+    key: np.uint64,
+    thresholds: Words,
+    tables: OutcomeTables,
+    heads: Words | None,
+    values: FloatArray,
+    lengths: IntArray,
+    ended: NDArray[np.bool_],
+) -> tuple[IntArray, FloatArray]:
+    """Sample the episodes begin:end of one policy, those of `sample_visits`, and keep their steps in order.
+
+    It fills their part of values, lengths and ended [m].
+
+    Returns:
+        codes of the pairs (state, action), and rewards, step by step.
+    """
+    codes, rewards = np.empty(4096, dtype=np.int64), np.empty(4096)
+    used = 0
+    for e in range(begin, end):
+        state, code = _first_state(key, e, tables)
+        total, factor, length = 0.0, 1.0, np.uint64(0)
+        while code < ENDS and length < tables.horizon:
+            state, pair, outcome, code = _draw_step(state, code, np.uint64(0), thresholds, tables, heads)
+            reward = tables.reward[outcome]
+            total += factor * reward
+            factor *= tables.discount
+            length += ONE
+            if used == len(codes):
+                codes, rewards = np.append(codes, codes), np.append(rewards, rewards)
+            codes[used], rewards[used] = pair, reward
+            used += 1
+        values[e], lengths[e], ended[e] = total, length, code >= ENDS
+    return codes[:used].copy(), rewards[:used].copy()

@@ -197,6 +197,10 @@ class Policy(ABC):
             return check_theta(given, self.dim).copy()
         return self.initial_theta(Stream(seed, Purpose.INITIAL).generator())
 
+    def sharpen(self, theta: FloatArray, factor: float) -> FloatArray | None:
+        """Give parameters whose preferences are those of theta [d] times a factor; None where there are none such."""
+        del theta, factor
+
     def entropy_sum(self, theta: ArrayLike, observations: ArrayLike, coefficients: ArrayLike) -> FloatArray:
         """Give the sum over b of coefficients[b] * grad of the entropy of pi_theta(. | o_b), a vector [d].
 

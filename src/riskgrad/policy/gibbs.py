@@ -116,6 +116,10 @@ class TabularGibbs(PreferencePolicy):
         sums = sum_by_visit(states, chosen, scale, (self.n_states, self.n_actions))
         return preference_weights(sums, softmax(vector.reshape(sums.shape))).ravel()
 
+    def sharpen(self, theta: FloatArray, factor: float) -> FloatArray:
+        """Give theta times the factor, since preferences are linear in it."""
+        return factor * theta
+
     @classmethod
     def fit(cls, gives: ObservationKind, takes: ActionKind) -> "TabularGibbs":
         """Make a table of the states and actions of a source; refuse where it has none."""
@@ -204,6 +208,10 @@ class LinearGibbs(PreferencePolicy):
             weights = preference_weights(sums[piece], softmax(np.sum(features * vector, axis=-1)))
             total += np.sum(weights[:, :, None] * features, axis=(0, 1))
         return total
+
+    def sharpen(self, theta: FloatArray, factor: float) -> FloatArray:
+        """Give theta times the factor, since preferences are linear in it."""
+        return factor * theta
 
     def check_observations(self, observations: ArrayLike) -> tuple[NDArray[Any], bool]:
         """Give states [B], or what the features are a function of."""

@@ -55,6 +55,7 @@ class Run:
         episodes_used: every episode that was sampled, held-out ones included.
         held_out_episodes: how many of them only served to choose theta.
         held_out_risk: the risk of theta by those episodes; optimistic, since theta was chosen by it. None if none were.
+        held_out_error: the standard error of that estimate; None where it cannot be told.
         settings: what the run was asked to do, every default spelled out.
         notes: what a reader must know: what else than the named measure was optimized on the way, guards, damage.
         finished: whether all iterations were done.
@@ -72,6 +73,7 @@ class Run:
     episodes_used: int
     held_out_episodes: int
     held_out_risk: float | None
+    held_out_error: float | None
     settings: Settings
     notes: tuple[str, ...]
     finished: bool
@@ -128,7 +130,9 @@ class Run:
             "history": list(self.history),
             "episodes": self.episodes_used,
             "held_out_episodes": self.held_out_episodes,
-            "held_out_risk": self.held_out_risk,
+            "held_out": None
+            if self.held_out_risk is None
+            else {"risk": self.held_out_risk, "error": self.held_out_error},
             "settings": self.settings.as_dict(),
             "notes": list(self.notes),
             "finished": self.finished,
@@ -178,7 +182,8 @@ def run_from_facts(arrays: Arrays, facts: Facts, policy: Policy | None, risk: Ri
         history=tuple(facts["history"]),
         episodes_used=facts["episodes"],
         held_out_episodes=facts["held_out_episodes"],
-        held_out_risk=facts["held_out_risk"],
+        held_out_risk=None if facts["held_out"] is None else facts["held_out"]["risk"],
+        held_out_error=None if facts["held_out"] is None else facts["held_out"]["error"],
         settings=Settings.from_dict(facts["settings"]),
         notes=tuple(facts["notes"]),
         finished=facts["finished"],

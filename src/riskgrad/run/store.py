@@ -6,6 +6,9 @@ the operating system before the next iteration begins. A number that is not fini
 
 A run goes on only with the settings that it began with: another seed or another number of iterations would make the
 rest of it something else than what was begun, and the first one that differs is named.
+
+An algorithm that learns from every step keeps them in steps.log: blocks with checksums, appended before a checkpoint
+that counts them, and never written again.
 """
 
 import contextlib
@@ -20,6 +23,7 @@ from typing import Any, Self
 
 from numpy.typing import NDArray
 
+from riskgrad.critic.log import StepLog, read_blocks
 from riskgrad.errors import DamagedFileError, InputError
 from riskgrad.run.checkpoint import Checkpoint, latest_checkpoint, save_checkpoint
 from riskgrad.run.config import CONFIG, write_config
@@ -28,6 +32,7 @@ from riskgrad.settings import Settings
 
 HISTORY = "history.jsonl"
 TIMINGS = "timings.jsonl"
+LOG = "steps.log"
 
 Line = dict[str, Any]
 
@@ -88,18 +93,37 @@ class Recorder:
 def read_history(folder: Path, length: int) -> list[Line]:
     """Read the lines of the first `length` bytes of a run's history."""
     path = folder / HISTORY
-    if length == 0:
-        return []
+    content = read_bytes(path, length)
     try:
-        content = path.read_bytes()
+        return [json.loads(line) for line in content.decode().splitlines()]
+    except ValueError as error:
+        raise DamagedFileError(f"{path} is damaged: {error}") from error
+
+
+def read_bytes(path: Path, length: int) -> bytes:
+    """Read the first `length` bytes of a file that a checkpoint speaks of; refuse one that is shorter."""
+    if length == 0:
+        return b""
+    try:
+        with path.open("rb") as file:
+            content = file.read(length)
     except OSError as error:
         refuse("read", path, error)
     if len(content) < length:
         raise DamagedFileError(f"{path} is shorter than its checkpoint says: {len(content)} bytes of {length}")
+    return content
+
+
+def append_bytes(path: Path, length: int, content: bytes) -> None:
+    """Append to a file after its first `length` bytes, and bring it to the disk; what followed them is let go."""
     try:
-        return [json.loads(line) for line in content[:length].decode().splitlines()]
-    except ValueError as error:
-        raise DamagedFileError(f"{path} is damaged: {error}") from error
+        _cut(path, length)
+        with path.open("ab") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        refuse("write", path, error, "the last checkpoint is whole; free some space and resume")
 
 
 def as_json(line: Mapping[str, Any]) -> str:
@@ -137,14 +161,35 @@ class Store:
         self.found = found
         self.history: list[Line] = [] if found is None else read_history(folder, found.facts["history_bytes"])
         self._folder, self._recorder = folder, recorder
+        self._logged, self._log_bytes = 0, 0 if found is None else int(found.facts["log_bytes"])
 
     def write(self, line: Line, seconds: float) -> None:
         """Add one iteration and the time it took."""
         self._recorder.write(line, seconds)
 
-    def checkpoint(self, iteration: int, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> None:
-        """Write a checkpoint that knows how long the history is."""
-        save_checkpoint(self._folder, iteration, arrays, {**facts, "history_bytes": self._recorder.sync()})
+    def checkpoint(
+        self, iteration: int, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], log: StepLog | None = None
+    ) -> None:
+        """Write a checkpoint that knows how long the history is, and the log of steps after its new blocks."""
+        lengths = {"history_bytes": self._recorder.sync(), "log_bytes": self._append_log(log)}
+        save_checkpoint(self._folder, iteration, arrays, {**facts, **lengths})
+
+    def _append_log(self, log: StepLog | None) -> int:
+        """Bring the blocks that are new to the disk, and give the length of the log in bytes."""
+        new = log.length - self._logged if log is not None else 0
+        if log is None or new == 0:
+            return self._log_bytes
+        content = b"".join(block.encode() for block in log.blocks[len(log.blocks) - new :])
+        append_bytes(self._folder / LOG, self._log_bytes, content)
+        self._logged, self._log_bytes = log.length, self._log_bytes + len(content)
+        return self._log_bytes
+
+    def read_log(self, log: StepLog) -> None:
+        """Fill a log with the steps that were played up to the checkpoint."""
+        path = self._folder / LOG
+        for block in read_blocks(read_bytes(path, self._log_bytes), str(path)):
+            log.append(block)
+        self._logged = log.length
 
 
 @contextlib.contextmanager

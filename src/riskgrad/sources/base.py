@@ -24,7 +24,7 @@ from riskgrad.policy import ObservationStatistics, Policy
 from riskgrad.policy.normalized import LIMIT
 from riskgrad.random import Stream
 from riskgrad.registry import PartList
-from riskgrad.types import ActionKind, Choice, Episodes, Numbers, ObservationKind, Returns, States
+from riskgrad.types import ActionKind, Choice, Episodes, Numbers, ObservationKind, Returns, States, Steps
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
@@ -82,6 +82,7 @@ class Source(ABC):
 
     name: ClassVar[str] = ""  # how listings call this kind
     observes: ClassVar[bool] = False  # whether it has `returns_and_statistics`
+    keeps_steps: ClassVar[bool] = False  # whether it has `record_steps`
     workers: ClassVar[Literal["threads", "backend", "none"]] = "none"  # who plays at once
     logged: Episodes | None = None  # the episodes of a log, which plays nothing; None for a source that plays
     plays: ClassVar[tuple[type, ...]] = ()  # what it alone plays, whatever it is
@@ -150,6 +151,19 @@ class Source(ABC):
     @abstractmethod
     def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
         """Play m episodes of one policy and keep what they visited, so that it can be reweighted for others."""
+
+    def record_steps(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream, pair: int = 0) -> Steps:
+        """Play m episodes of one policy and keep their steps in order, with rewards; only where the source can.
+
+        Args:
+            policy: what acts.
+            theta: its parameters [d].
+            episodes: m.
+            stream: where the random numbers come from.
+            pair: which of the stream's random numbers.
+        """
+        del policy, theta, episodes, stream, pair
+        raise InputError("source", "keep the steps of its episodes", self)
 
     def returns_and_statistics(
         self,

@@ -43,7 +43,7 @@ from riskgrad.policy import Policy
 from riskgrad.random import Stream
 from riskgrad.sources.base import EnvOptions, Source, check_fit
 from riskgrad.sources.gymnasium.recipe import EnvRecipe, is_id_or_env
-from riskgrad.types import Choice, Episodes, FloatArray, IntArray, Returns, States, digest
+from riskgrad.types import Choice, Episodes, FloatArray, IntArray, Returns, States, Steps, digest
 
 LARGEST_TABLE = 1 << 15  # thresholds made before they are used: 256 kB, which stay close to the processor
 ROWS_PER_THREAD = 4  # with fewer, threads share the episodes of a row
@@ -58,6 +58,7 @@ class TabularSource(Source):
     """
 
     name = "finite model"
+    keeps_steps = True
     workers = "threads"
     plays = (FiniteMDP,)
 
@@ -144,6 +145,21 @@ class TabularSource(Source):
             counts=np.concatenate(counts),
             log_behavior=logs[visits],
         )
+
+    def record_steps(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream, pair: int = 0) -> Steps:
+        """Play m episodes of one policy and keep their steps in order; see `Source.record_steps`."""
+        m = check_count("episodes", episodes)
+        thresholds = self._thresholds(policy, check_theta(theta, policy.dim)[None]).ravel()
+        key = stream.keys(np.full(1, pair))[0]
+        values, lengths, ended = np.empty(m), np.empty(m, dtype=np.int64), np.empty(m, dtype=np.bool_)
+
+        def block(begin: int, end: int) -> tuple[IntArray, FloatArray]:
+            return sampler.sample_steps(begin, end, key, thresholds, self._tables, self._heads, values, lengths, ended)
+
+        codes, rewards = zip(*in_blocks(block, m, self.threads), strict=True)
+        states, actions = np.divmod(np.concatenate(codes), self._tables.stride)
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        return Steps(values, offsets, ended, states, actions, np.concatenate(rewards))
 
     def fingerprint(self) -> str:
         """Name the model by its numbers."""

@@ -13,20 +13,35 @@ import dataclasses
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast
 
 from riskgrad.ascent import Moments
+from riskgrad.critic.log import StepLog
 from riskgrad.errors import InputError
 from riskgrad.policy import Policy
 from riskgrad.registry import PartList
 from riskgrad.risk import RiskMeasure
 from riskgrad.settings import Rule, check_options, default_of, facts_of
+from riskgrad.sources import Source
 from riskgrad.theory import Schedule
-from riskgrad.types import FloatArray
+from riskgrad.types import Choice, FloatArray, States
 
 if TYPE_CHECKING:
     from riskgrad.training.problem import Problem
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One of several ascents side by side.
+
+    Attributes:
+        theta: where it is [d].
+        moments: what it remembers of the gradients so far.
+    """
+
+    theta: FloatArray
+    moments: Moments
 
 
 @dataclass(frozen=True)
@@ -38,12 +53,20 @@ class State:
         policy: what acts by theta; its statistics move where observations are normalized.
         theta: theta_k [d].
         moments: what the ascent remembers of the gradients so far.
+        arms: the ascents of a race that are still in it, by name; empty without a race.
+        log: the steps that were played, for an algorithm that learns from all of them; None for others.
+        log_length: blocks of the log that belong to this state; later ones do not.
+        sharpness: by which factor of its preferences the policy is best in a learned model.
     """
 
     iteration: int
     policy: Policy
     theta: FloatArray
     moments: Moments
+    arms: Mapping[str, Arm] = field(default_factory=dict[str, Arm])
+    log: StepLog | None = None
+    log_length: int = 0
+    sharpness: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -54,11 +77,15 @@ class Info:
         line: what to record: risk, mean, gradient_norm, gradient_error, ess, events ...
         episodes: how many episodes were sampled.
         returns: of the episodes behind it, as they were played, for callbacks; None where there are none.
+        held_out: further episodes, by which ascents were compared.
+        notes: what a reader of the result must know.
     """
 
     line: Mapping[str, Any]
     episodes: int
     returns: FloatArray | None = None
+    held_out: int = 0
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -86,6 +113,8 @@ class Circumstances:
     is_log: bool
 
 
+TIMES_JUDGED: Final = 4  # how often iterates are judged by held-out episodes, besides the last
+
 # the numbers of the main theorem (`tm:sf`)
 PAPER_DIRECTIONS: Final = Rule("N^1/2", lambda case, _: case.plan.directions)
 PAPER_SMOOTHING: Final = Rule("N^-1/4", lambda case, _: case.plan.smoothing)
@@ -99,7 +128,10 @@ class Algorithm(ABC):
         name: how a string calls it.
         needs_influence: whether the measure must have an influence function.
         needs_density: whether the policy must have a density, for ratios or scores.
+        needs_states: whether observations must be states, actions a choice, and steps kept by the source.
         takes_log: whether it can learn from logged episodes.
+        races: whether several ways to the measure are tried side by side.
+        sharpens: whether held-out episodes also choose how sharp the kept policy is.
         least_episodes: fewest episodes of an estimate that a small budget leaves.
         preference: "auto" takes the largest among the algorithms that can train; 0 is never taken.
         episodes: m, the episodes of each estimate or batch.
@@ -111,7 +143,10 @@ class Algorithm(ABC):
     name: ClassVar[str] = ""
     needs_influence: ClassVar[bool] = False
     needs_density: ClassVar[bool] = True
+    needs_states: ClassVar[bool] = False
     takes_log: ClassVar[bool] = True
+    races: ClassVar[bool] = False
+    sharpens: ClassVar[bool] = False
     least_episodes: ClassVar[int] = 25
     preference: ClassVar[int] = 0
 
@@ -128,6 +163,10 @@ class Algorithm(ABC):
         """Give how many times m episodes one iteration samples."""
         del has_bonus
         return 1
+
+    def count_looks(self, iterations: int) -> int:
+        """Give how often held-out episodes are played in a run of N iterations, the last iterate's among them."""
+        return min(TIMES_JUDGED, iterations) + 1
 
     def fill_options(self, circumstances: Circumstances) -> Self:
         """Give the algorithm with every option that was not given filled by its rule, in the order of the fields."""
@@ -153,30 +192,35 @@ ALGORITHMS = PartList("algorithm", Algorithm, "riskgrad.algorithms")
 FORM: Final = "be a name such as 'score' or 'score:episodes=200', or an algorithm such as rg.Score(episodes=200)"
 
 
-def choose_algorithm(given: str | Algorithm, risk: RiskMeasure, policy: Policy) -> Algorithm:
+def choose_algorithm(
+    given: str | Algorithm, risk: RiskMeasure, policy: Policy, source: Source, schedule: str = "practical"
+) -> Algorithm:
     """Give the algorithm that trains a policy on a measure; refuse one that cannot.
 
     Args:
         given: an algorithm; a name, which options may follow, as in "score:episodes=200,steps_per_batch=4"; or "auto",
-            with or without options, which takes the algorithm of the largest `preference` that can train: the score
-            algorithm where the measure has an influence, OffP-SF, which needs estimates only, where it has none, and
-            OnP-SF for a policy without a density, which can be neither scored nor reweighted.
+            with or without options, which takes the algorithm of the largest `preference` that can train: the critic
+            where observations are states, the score algorithm elsewhere, OffP-SF, which needs estimates only, where
+            the measure has no influence, and OnP-SF for a policy without a density, which can be neither scored nor
+            reweighted.
         risk: the measure.
         policy: what is trained.
+        source: where episodes come from.
+        schedule: "practical" or "paper"; the latter has no algorithm with a race.
     """
     if isinstance(given, Algorithm):
-        _refuse_misfit(given, risk, policy)
+        _refuse_misfit(given, risk, policy, source)
         return given
     if not isinstance(given, str):
         raise InputError("algorithm", FORM, given)
     name, _, words = given.strip().lower().partition(":")
     if name == "auto":
-        able = [kind for kind in ALGORITHMS.parts() if not _find_misfit(kind, risk, policy)]
-        kind = max(able, key=lambda kind: kind.preference)
+        able = [kind for kind in ALGORITHMS.parts() if not _find_misfit(kind, risk, policy, source)]
+        kind = max(able, key=lambda kind: 0 if kind.races and schedule == "paper" else kind.preference)
     else:
         kind = ALGORITHMS.find(name, "or 'auto'")
     algorithm = set_options(kind, _read_words(given, words))
-    _refuse_misfit(algorithm, risk, policy)
+    _refuse_misfit(algorithm, risk, policy, source)
     return algorithm
 
 
@@ -192,7 +236,7 @@ def _read_words(text: str, words: str) -> dict[str, Any]:
     return options
 
 
-def _find_misfit(kind: Any, risk: RiskMeasure, policy: Policy) -> tuple[str, str, object, str] | None:
+def _find_misfit(kind: Any, risk: RiskMeasure, policy: Policy, source: Source) -> tuple[str, str, object, str] | None:
     """Say why an algorithm cannot train; None if it can."""
     if kind.needs_density and not policy.has_density:
         advice = "OnP-SF needs neither: rg.OnPSF() or algorithm='onp-sf'"
@@ -200,11 +244,17 @@ def _find_misfit(kind: Any, risk: RiskMeasure, policy: Policy) -> tuple[str, str
     if kind.needs_influence and not risk.has_influence:
         advice = "use onp-sf or offp-sf, which need only estimates"
         return "risk", f"have an influence function for {kind.name}", str(risk), advice
+    if kind.needs_states:
+        advice = "algorithm='score' learns from any observations"
+        if not (source.keeps_steps and isinstance(source.gives, States) and isinstance(source.takes, Choice)):
+            return "env", f"have states and a choice among actions, and keep its steps, for {kind.name}", source, advice
+        if not any(isinstance(kind_read, States) for kind_read in policy.reads):
+            return "policy", f"read states for {kind.name}", policy, advice
     return None
 
 
-def _refuse_misfit(algorithm: Algorithm, risk: RiskMeasure, policy: Policy) -> None:
-    misfit = _find_misfit(algorithm, risk, policy)
+def _refuse_misfit(algorithm: Algorithm, risk: RiskMeasure, policy: Policy, source: Source) -> None:
+    misfit = _find_misfit(algorithm, risk, policy, source)
     if misfit is not None:
         raise InputError(*misfit)
 

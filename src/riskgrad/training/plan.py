@@ -11,20 +11,20 @@ from typing import Any, Final
 
 from riskgrad.ascent import Ascent, parse_ascent
 from riskgrad.errors import InputError
-from riskgrad.paths import Way
+from riskgrad.paths import Way, find_ways
 from riskgrad.policy import Policy
 from riskgrad.risk import RiskMeasure
 from riskgrad.settings import Options, Settings, TrainOptions, default_of, describe_env_options, facts_of
 from riskgrad.sources import Source
 from riskgrad.theory import Schedule
 from riskgrad.theory import schedule as theorem
-from riskgrad.training.algorithm import Algorithm, Circumstances, State, choose_algorithm
+from riskgrad.training.algorithm import TIMES_JUDGED, Algorithm, Circumstances, State, choose_algorithm
 from riskgrad.training.batches import choose_batches
 from riskgrad.training.normalization import check_normalizable, first_cost
 from riskgrad.training.problem import Problem
-from riskgrad.types import FloatArray, describe, digest
+from riskgrad.types import Choice, FloatArray, States, describe, digest
 
-TIMES_JUDGED: Final = 4  # how often iterates are judged by held-out episodes, besides the last
+LATE: Final = 0.8  # the part of a run after which an iterate is judged that the last one must beat
 HELD_OUT_SHARE: Final = 0.1  # these episodes, as a part of those for training
 LEAST_ITERATIONS: Final = 80  # a budget that allows fewer with the usual m makes m smaller
 LEAST_IN_TAIL: Final = 2  # episodes that a small budget leaves in the tail of each estimate
@@ -44,6 +44,7 @@ class Plan:
         start: where the ascent begins, before observations are normalized.
         held_out: episodes by which an iterate is judged.
         settings: what the run was asked to do, as a file can hold it.
+        log_sizes: states and actions of the log of steps; None for an algorithm that keeps none.
     """
 
     problem: Problem
@@ -51,6 +52,7 @@ class Plan:
     start: State
     held_out: int
     settings: Settings
+    log_sizes: tuple[int, int] | None = None
 
 
 def plan_training(
@@ -69,7 +71,7 @@ def plan_training(
     bonus = _find_bonus(policy, options)
     iterations = options.iterations or default_of(facts_of(Options)["iterations"], options.schedule)
     theorem_plan = theorem(iterations) if options.schedule == "paper" else None
-    given = choose_algorithm(options.algorithm, way.risk, policy)
+    given = choose_algorithm(options.algorithm, way.risk, policy, source, options.schedule)
     is_log = source.logged is not None
     if is_log and not given.takes_log:
         raise InputError("algorithm", "learn from logged episodes", given.name, "try 'offp-sf' or 'score'")
@@ -87,10 +89,11 @@ def plan_training(
     )
     cost = algorithm.episodes * algorithm.count_estimates(bonus > 0.0)
     if options.max_episodes is not None:
-        iterations = afford_iterations(options, cost, first_cost(options.normalize, policy))
+        iterations = afford_iterations(options, cost, first_cost(options.normalize, policy), algorithm)
     if options.normalize:
         check_normalizable(source, policy, algorithm.takes_log)
-    held_out = count_held_out(options.held_out, iterations, cost)
+    held_out = count_held_out(options.held_out, iterations, cost, algorithm.count_looks(iterations))
+    ways = find_ways(options.risk_path, way.risk, options.schedule) if algorithm.races else (way,)
     ascent = _find_ascent(policy, options, theorem_plan)
     known = replace(known, step_size=describe(ascent))
     start = State(0, policy, theta, ascent.start(policy.dim))
@@ -98,6 +101,9 @@ def plan_training(
         source=source,
         policy=policy,
         way=way,
+        ways=ways,
+        held_out=held_out,
+        start=theta,
         ascent=ascent,
         iterations=iterations,
         seed=options.seed,
@@ -105,9 +111,14 @@ def plan_training(
         normalize=options.normalize,
         batches=choose_batches(source, algorithm, theta, options.seed, held_out),
     )
-    known = replace(known, iterations=iterations, risk_path=str(way), entropy=bonus, held_out=held_out)
+    path = str(way) if len(ways) == 1 else "auto"
+    known = replace(known, iterations=iterations, risk_path=path, entropy=bonus, held_out=held_out)
     known = replace(known, algorithm=algorithm.name, own=algorithm.options(), start=digest(theta))
-    return Plan(problem, algorithm, start, held_out, replace(known, **_describe_options(options, given)))
+    sizes = None
+    if algorithm.needs_states and isinstance(source.gives, States) and isinstance(source.takes, Choice):
+        sizes = source.gives.n, source.takes.n
+    settings = replace(known, **_describe_options(options, given))
+    return Plan(problem, algorithm, start, held_out, settings, sizes)
 
 
 def _find_bonus(policy: Policy, options: TrainOptions) -> float:
@@ -171,19 +182,20 @@ def afford_episodes(case: Circumstances, algorithm: Algorithm, usual: int) -> in
     return min(usual, max(room, math.ceil(LEAST_IN_TAIL * case.slope), algorithm.least_episodes))
 
 
-def afford_iterations(options: TrainOptions, cost: int, first: int) -> int:
+def afford_iterations(options: TrainOptions, cost: int, first: int, algorithm: Algorithm) -> int:
     """Give N for a budget in episodes.
 
     Args:
         options: with the budget and the held-out episodes.
         cost: episodes of one iteration.
         first: episodes before the first iteration.
+        algorithm: says how often iterates are judged.
     """
     budget = options.max_episodes or 0
 
     def total(count: int) -> int:
-        judged = len(judged_iterations(count)) + 1
-        return first + count * cost + judged * count_held_out(options.held_out, count, cost)
+        judged = algorithm.count_looks(count)
+        return first + count * cost + judged * count_held_out(options.held_out, count, cost, judged)
 
     count = budget // cost
     while count >= 1 and total(count) > budget:
@@ -194,19 +206,22 @@ def afford_iterations(options: TrainOptions, cost: int, first: int) -> int:
     return count
 
 
-def judged_iterations(iterations: int) -> frozenset[int]:
+def judged_iterations(iterations: int, algorithm: Algorithm) -> frozenset[int]:
     """Give the iterations at which iterates are judged; the last iterate is judged when the run ends."""
+    if algorithm.sharpens:
+        return frozenset([int(LATE * iterations)])
     count = min(TIMES_JUDGED, iterations)
     return frozenset(j * iterations // count for j in range(count))
 
 
-def count_held_out(given: int | None, iterations: int, cost: int) -> int:
+def count_held_out(given: int | None, iterations: int, cost: int, looks: int) -> int:
     """Give the episodes by which an iterate is judged: as given, or a share of those for training.
 
     Args:
         given: what the user gave.
         iterations: N.
         cost: episodes of one iteration.
+        looks: how often iterates are judged.
     """
-    share = HELD_OUT_SHARE * iterations * cost / (len(judged_iterations(iterations)) + 1)
+    share = HELD_OUT_SHARE * iterations * cost / looks
     return default_of(facts_of(Options)["held_out"], "practical", share) if given is None else given

@@ -36,6 +36,9 @@ class Problem:
         source: where episodes come from.
         policy: what is trained, as it was given.
         way: the measure, and the path to it.
+        ways: the ways to it that an algorithm with a race tries side by side.
+        held_out: episodes by which an iterate is judged; 0 judges none.
+        start: theta_0 [d].
         ascent: how theta moves.
         iterations: N.
         seed: the run's seed.
@@ -47,6 +50,9 @@ class Problem:
     source: Source
     policy: Policy
     way: Way
+    ways: tuple[Way, ...]
+    held_out: int
+    start: FloatArray
     ascent: Ascent
     iterations: int
     seed: int
@@ -93,6 +99,11 @@ class Problem:
             self.source, state.policy, thetas, episodes, stream, pairs, self.moves_statistics(state)
         )
 
+    def play_held_out(self, policy: Policy, theta: FloatArray) -> FloatArray:
+        """Give returns [held_out] of episodes that no step uses, the same random numbers for every policy."""
+        stream = Stream(self.seed, Purpose.HELD_OUT)
+        return self.source.returns(policy, theta[np.newaxis], self.held_out, stream).values[0]
+
     def bonus(self, state: State, theta: FloatArray, batch: Episodes) -> FloatArray | float:
         """Give the gradient of the entropy bonus at theta [d], or 0 without one."""
         if self.entropy == 0.0:
@@ -118,9 +129,8 @@ class Problem:
     def notes(self) -> tuple[str, ...]:
         """What a reader of the result must know: what else than the named measure was optimized on the way."""
         notes: list[str] = []
-        if self.way.part is not None:
-            over = f"over the first {self.way.part:.0%} of the run"
-            notes.append(f"{over} (1 - w) {self.way.start_text} + w {self.risk} was optimized, w rising from 0 to 1")
+        if self.way.meaning and len(self.ways) == 1:
+            notes.append(self.way.meaning)
         if self.entropy > 0.0:
             notes.append(
                 f"an entropy bonus of {self.entropy:g} standard deviations of the return was added, "

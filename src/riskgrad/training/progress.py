@@ -4,11 +4,13 @@ Three iterates are kept, each with the policy that its theta is for: the best so
 The policies differ only where observations are normalized, by the statistics in force at each.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from riskgrad.critic.log import StepLog
 from riskgrad.policy import Policy
 from riskgrad.run.checkpoint import Checkpoint
 from riskgrad.run.result import (
@@ -18,12 +20,14 @@ from riskgrad.run.result import (
     read_statistics,
     with_statistics,
 )
-from riskgrad.run.store import Line
+from riskgrad.run.store import Line, round_trip
 from riskgrad.settings import Settings
-from riskgrad.training.algorithm import State
+from riskgrad.training.algorithm import Arm, State
+from riskgrad.training.judging import Look, read_look
 from riskgrad.types import FloatArray
 
 MOMENTS = "moments."
+ARMS = "arms."
 
 
 class Iterate(NamedTuple):
@@ -41,7 +45,7 @@ class Progress:
         state: where the ascent is.
         random: theta_R of the paper.
         best: the best by held-out episodes so far.
-        best_value: its risk by those episodes; None before the first was judged.
+        best_look: what they say of it; None before the first was judged.
         episodes: episodes sampled, held-out ones included.
         held_out_episodes: how many of them were held out.
         finished: whether all iterations are done and the last iterate was judged.
@@ -53,7 +57,7 @@ class Progress:
     state: State
     random: Iterate
     best: Iterate
-    best_value: float | None = None
+    best_look: Look | None = None
     episodes: int = 0
     held_out_episodes: int = 0
     finished: bool = False
@@ -70,14 +74,20 @@ class Progress:
         """Give the numbers of a checkpoint."""
         moments = {f"{MOMENTS}{name}": array for name, array in self.state.moments.items()}
         kept = zip(THETAS, (self.best, self.random, self.now), strict=True)
-        return {**flatten_iterates(dict(kept)), **moments}
+        arms: dict[str, FloatArray] = {}
+        for name, arm in self.state.arms.items():
+            arms[f"{ARMS}{name}/"] = arm.theta
+            arms |= {f"{ARMS}{name}/{part}": array for part, array in arm.moments.items()}
+        return {**flatten_iterates(dict(kept)), **moments, **arms}
 
     def facts(self, settings: Settings) -> dict[str, Any]:
         """Give the rest of a checkpoint, with the settings of the run."""
         return {
             "episodes": self.episodes,
             "held_out_episodes": self.held_out_episodes,
-            "held_out_risk": self.best_value,
+            "held_out": None if self.best_look is None else round_trip(asdict(self.best_look)),
+            "log_length": self.state.log_length,
+            "sharpness": self.state.sharpness,
             "finished": self.finished,
             "notes": self.notes,
             "versions": self.versions,
@@ -85,7 +95,22 @@ class Progress:
         }
 
 
-def read_progress(policy: Policy, found: Checkpoint, history: list[Line], versions: dict[str, str]) -> Progress:
+def _read_arms(arrays: Mapping[str, Any]) -> dict[str, Arm]:
+    parts = {key.removeprefix(ARMS): array for key, array in arrays.items() if key.startswith(ARMS)}
+    found: dict[str, Arm] = {}
+    for name in (key.removesuffix("/") for key in parts if key.endswith("/")):
+        moments = {key.removeprefix(f"{name}/"): array for key, array in parts.items() if key.startswith(f"{name}/")}
+        found[name] = Arm(moments.pop(""), moments)
+    return found
+
+
+def read_progress(
+    policy: Policy,
+    found: Checkpoint,
+    history: list[Line],
+    versions: dict[str, str],
+    log: StepLog | None = None,
+) -> Progress:
     """Give the progress that a checkpoint holds.
 
     Args:
@@ -93,6 +118,7 @@ def read_progress(policy: Policy, found: Checkpoint, history: list[Line], versio
         found: the checkpoint.
         history: the lines up to it.
         versions: what it goes on with.
+        log: the steps that were played up to it, for an algorithm that keeps them.
     """
     arrays, facts = found.arrays, found.facts
     statistics = read_statistics(arrays)
@@ -102,10 +128,19 @@ def read_progress(policy: Policy, found: Checkpoint, history: list[Line], versio
     moments = {name.removeprefix(MOMENTS): array for name, array in arrays.items() if name.startswith(MOMENTS)}
     more = [note for note in (found.note, changed_versions(facts["versions"], versions)) if note]
     return Progress(
-        state=State(found.iteration, now.policy, now.theta, moments),
+        state=State(
+            found.iteration,
+            now.policy,
+            now.theta,
+            moments,
+            arms=_read_arms(arrays),
+            log=log,
+            log_length=int(facts["log_length"]),
+            sharpness=float(facts["sharpness"]),
+        ),
         random=random,
         best=best,
-        best_value=facts["held_out_risk"],
+        best_look=None if facts["held_out"] is None else read_look(facts["held_out"]),
         episodes=facts["episodes"],
         held_out_episodes=facts["held_out_episodes"],
         finished=facts["finished"],

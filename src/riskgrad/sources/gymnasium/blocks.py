@@ -57,6 +57,8 @@ class BlockResult:
         episodes: the episode of each visit [V], episode by episode in the order of time, where visits are kept.
         observations: the observation of each visit [V, ...].
         actions: the action of each visit [V, ...].
+        rewards: what each visit earned [V].
+        ended: whether the environment ended the episode, rather than the horizon [B].
     """
 
     values: FloatArray
@@ -65,6 +67,8 @@ class BlockResult:
     episodes: IntArray
     observations: NDArray[Any]
     actions: NDArray[Any]
+    rewards: FloatArray
+    ended: NDArray[np.bool_]
 
 
 class Diary:
@@ -79,6 +83,8 @@ class Diary:
         self._keep, self._shift = block.keep, block.shift
         self.active = block.keep or block.shift is not None
         self._steps: list[tuple[IntArray, NDArray[Any], NDArray[Any]]] = []
+        self._rewards: list[FloatArray] = []
+        self.ended = np.zeros(len(block.rows), dtype=np.bool_)
         self._sums = None if block.shift is None else np.zeros((len(block.rows), 2, size))
 
     def note(self, episodes: IntArray, observations: NDArray[Any], actions: NDArray[Any]) -> None:
@@ -90,14 +96,20 @@ class Diary:
         if self._keep:
             self._steps.append((episodes.copy(), observations.copy(), actions.copy()))
 
+    def earn(self, rewards: FloatArray) -> None:
+        """Note what the step that was noted last earned [b]."""
+        if self._keep:
+            self._rewards.append(rewards.copy())
+
     def finish(self, values: FloatArray, lengths: IntArray) -> BlockResult:
         """Put the visits in order, episode by episode."""
         if not self._steps:
             none = np.zeros(0, dtype=np.int64)
-            return BlockResult(values, lengths, self._sums, none, none, none)
+            return BlockResult(values, lengths, self._sums, none, none, none, np.zeros(0), self.ended)
         episodes, observations, actions = (np.concatenate(part) for part in zip(*self._steps, strict=True))
-        order = np.argsort(episodes, kind="stable")
-        return BlockResult(values, lengths, self._sums, episodes[order], observations[order], actions[order])
+        order, rewards = np.argsort(episodes, kind="stable"), np.concatenate(self._rewards)
+        parts = (episodes[order], observations[order], actions[order], rewards[order])
+        return BlockResult(values, lengths, self._sums, *parts, self.ended)
 
 
 Cut = list[tuple[EpisodeBlock, IntArray]]

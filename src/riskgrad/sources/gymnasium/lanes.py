@@ -131,6 +131,7 @@ class _SingleRun:
             advice = _advice_for(error, "unpack", OLD_STEP)
             raise self._failure(len(found), f"{type(error).__name__}: {error}{advice}") from error
         self._take_in(front, flat, found, rewards)
+        self.diary.ended[front.episodes[over]] = True
         return self._add_expired(over) if self.turns >= self.deadline else over
 
     def _take_in(self, front: _Front, flat: NDArray[Any], found: list[Any], rewards: list[Any]) -> None:
@@ -138,6 +139,7 @@ class _SingleRun:
         earned, lanes = as_numbers(rewards), self.lanes
         if earned is None:
             earned = np.array([self._convert(lane, as_number, each) for lane, each in enumerate(rewards)], dtype=float)
+        self.diary.earn(earned)
         self.turns += 1
         if not lanes.reader.together(found, flat):
             for lane, each in enumerate(found):

@@ -35,7 +35,7 @@ from riskgrad.sources.base import EnvOptions, Source, Workers, check_fit
 from riskgrad.sources.gymnasium.blocks import BlockResult, Cut, EpisodeBlock, cut_for_vectors, cut_for_workers
 from riskgrad.sources.gymnasium.player import LocalWork, Player, PlayRules
 from riskgrad.sources.gymnasium.recipe import Env, Environment, EnvRecipe, is_id_or_env
-from riskgrad.types import ActionKind, Episodes, FloatArray, IntArray, ObservationKind, Returns, Vectors
+from riskgrad.types import ActionKind, Episodes, FloatArray, IntArray, ObservationKind, Returns, Steps, Vectors
 
 LANES: Final = 128
 LARGEST_TEMPORARY: Final = 1 << 16  # visits that a policy is asked for at once
@@ -57,6 +57,7 @@ class GymnasiumSource(Source):
 
     name = "gymnasium"
     observes = True
+    keeps_steps = True
     workers = "backend"
     general = True
 
@@ -160,6 +161,21 @@ class GymnasiumSource(Source):
             actions=actions,
             counts=np.ones(len(logs), dtype=np.int64),
             log_behavior=logs,
+        )
+
+    def record_steps(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream, pair: int = 0) -> Steps:
+        """Play m episodes of one policy and keep their steps in order; see `Source.record_steps`."""
+        m, vector = check_count("episodes", episodes), check_theta(theta, policy.dim)
+        cut = self._cut_blocks(policy, vector[None], m, stream, np.full(1, pair), None, keep=True)
+        parts = self._map([block for block, _ in cut])
+        lengths = np.concatenate([part.lengths for part in parts])
+        return Steps(
+            values=np.concatenate([part.values for part in parts]),
+            offsets=np.concatenate([[0], np.cumsum(lengths)]),
+            ended=np.concatenate([part.ended for part in parts]),
+            observations=np.concatenate([part.observations for part in parts]),
+            actions=np.concatenate([part.actions for part in parts]),
+            rewards=np.concatenate([part.rewards for part in parts]),
         )
 
     def _play(

@@ -126,6 +126,8 @@ class _VectorRun:
 
     def add(self, rewards: NDArray[np.float64], over: NDArray[np.bool_]) -> None:
         """Add the rewards of one step, and let go of the lanes whose episode is over."""
+        self.diary.earn(rewards[self.busy])
+        self.diary.ended[self.busy] = over[self.busy]
         self.values[self.busy] += self._factor * rewards[self.busy]
         self._factor *= self.lanes.discount
         self._age += 1

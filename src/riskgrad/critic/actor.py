@@ -1,0 +1,121 @@
+"""A step of the policy along what actions gain, whose length is a distance between policies.
+
+    rows of a policy's table: what it tells apart, S states or S for each cell of its memory   A actions
+
+The gradient of the measure is the sum over rows and actions of visits times pi times gains times the score. A table of
+preferences moves along the natural gradient: every preference by the gain of its action, so that a row that is rarely
+visited learns as fast as one that is often visited. The gain of an action that was met C times counts C / (C + 20).
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from riskgrad.critic.graph import Gains, ValueGraph
+from riskgrad.critic.utility import Utility, find_utility
+from riskgrad.kernels.formulas import log_of
+from riskgrad.policy import Policy
+from riskgrad.risk import RiskMeasure
+from riskgrad.types import FloatArray
+
+DOUBT: Final = 20.0  # how often an action must be met for its gain to count half
+LONGEST_MOVE: Final = 2.0  # of one preference in one step
+LEAST_PREFERENCE: Final = -30.0  # below the largest of its row
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What the critic says at a policy.
+
+    Attributes:
+        table: chances of actions [rows, A].
+        gains: of each action over the policy, with the bonus, centered [rows, A].
+        visits: expected visits to each row in an episode [rows].
+        entropy: of the policy, averaged over visits.
+        risk: of the policy in the learned model.
+    """
+
+    table: FloatArray
+    gains: FloatArray
+    visits: FloatArray
+    entropy: float
+    risk: float
+
+    @property
+    def weights(self) -> FloatArray:
+        """What the score of each row and action is multiplied by in the gradient [rows, A]."""
+        return self.visits[:, None] * self.table * self.gains
+
+
+def table_of(policy: Policy, theta: FloatArray, rows: int) -> FloatArray:
+    """Give the chances of actions of a policy over states [rows, A]."""
+    return policy.probabilities(theta, np.arange(rows))
+
+
+def advise(graph: ValueGraph, policy: Policy, theta: FloatArray, risk: RiskMeasure, bonus: float) -> Advice:
+    """Ask the critic at a policy.
+
+    Args:
+        graph: the learned model.
+        policy: what acts.
+        theta: its parameters [d].
+        risk: the measure that is climbed.
+        bonus: for random actions, as a part of the utility's standard deviation in an episode.
+    """
+    table = table_of(policy, theta, len(graph.known))
+    law = graph.law(table)
+    utility = find_utility(risk, graph.ends, law)
+    found = graph.gains(table, utility.values, utility.tails)
+    return _weigh(graph, table, found, utility, risk, law, bonus)
+
+
+def _weigh(
+    graph: ValueGraph,
+    table: FloatArray,
+    found: Gains,
+    utility: Utility,
+    risk: RiskMeasure,
+    law: FloatArray,
+    bonus: float,
+) -> Advice:
+    """Trust gains by their counts, add the bonus, and center them under the policy."""
+    counts = np.tile(graph.model.counts, (len(table) // len(graph.model.counts), 1))
+    logs = log_of(np.maximum(table, 1e-300))
+    entropies = -np.sum(table * logs, axis=1)
+    price = bonus * utility.spread / graph.mean_length
+    gains = found.gains * (counts / (counts + DOUBT)) - price * (logs + entropies[:, None])
+    gains -= np.sum(table * gains, axis=1, keepdims=True)
+    total = float(np.sum(found.visits))
+    some = law > 0.0
+    return Advice(
+        table=table,
+        gains=gains,
+        visits=found.visits,
+        entropy=float(np.sum(found.visits * entropies)) / total,
+        risk=float(risk.estimate(graph.ends[some], law[some])),
+    )
+
+
+def move_table(theta: FloatArray, advice: Advice, trust: float) -> FloatArray:
+    """Move a table of preferences along the natural gradient.
+
+    Args:
+        theta: preferences, row by row [rows * A].
+        advice: of the critic at theta.
+        trust: the divergence from the old policy to the new one, averaged over visits, to second order.
+    """
+    total = np.sum(advice.visits)
+    spread = np.sum(advice.weights * advice.gains) / total
+    if not spread > 0.0:
+        return theta
+    moves = np.sqrt(2.0 * trust / spread) * advice.gains
+    table = theta.reshape(moves.shape) + np.minimum(np.maximum(moves, -LONGEST_MOVE), LONGEST_MOVE)
+    table = table - np.max(table, axis=1, keepdims=True)
+    return np.maximum(table, LEAST_PREFERENCE).ravel()
+
+
+def gradient_of(policy: Policy, theta: FloatArray, advice: Advice) -> FloatArray:
+    """Give the gradient of the measure, with the bonus, in the learned model [d]."""
+    rows, actions = np.nonzero(advice.visits[:, None] * np.ones(advice.table.shape[1]) > 0.0)
+    return policy.score_sum(theta, rows, actions, advice.weights[rows, actions])

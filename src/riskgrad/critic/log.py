@@ -1,0 +1,131 @@
+"""The log of steps: everything that was played, in blocks that are appended and never written again.
+
+A block is one batch of one policy. In memory it is a few compact columns; on disk it is a head with a checksum and the
+columns, compressed. A log has a cap in bytes: beyond it the oldest blocks are forgotten, and with them what they taught.
+"""
+
+import struct
+import zlib
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskgrad.critic.outcomes import OutcomeCounts
+from riskgrad.errors import DamagedFileError
+from riskgrad.types import FloatArray, IntArray
+
+MARK: Final = b"rgsteps1"
+HEAD: Final = struct.Struct("<8sIIQQ")  # mark, checksum, bytes that follow, episodes, steps
+LARGEST_LOG: Final = 1 << 28
+
+
+@dataclass(frozen=True)
+class Block:
+    """One batch of one policy, as the critic needs it.
+
+    Attributes:
+        lengths: steps of each episode [m].
+        ended: whether the environment ended it, rather than the horizon [m].
+        states: at each step [N].
+        actions: at each step [N].
+        rewards: of each step [N].
+    """
+
+    lengths: NDArray[np.int32]
+    ended: NDArray[np.bool_]
+    states: NDArray[np.int32]
+    actions: NDArray[np.int32]
+    rewards: FloatArray
+
+    @property
+    def offsets(self) -> IntArray:
+        """Where each episode begins [m + 1]."""
+        return np.concatenate([[0], np.cumsum(self.lengths, dtype=np.int64)])
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes."""
+        return sum(column.nbytes for column in self._columns())
+
+    def _columns(self) -> tuple[NDArray[np.generic], ...]:
+        return self.lengths, self.ended, self.states, self.actions, self.rewards
+
+    def encode(self) -> bytes:
+        """Give the block as bytes with a checksum."""
+        body = zlib.compress(b"".join(column.tobytes() for column in self._columns()), 1)
+        return HEAD.pack(MARK, zlib.crc32(body), len(body), len(self.lengths), len(self.states)) + body
+
+
+def read_blocks(content: bytes, name: str) -> list[Block]:
+    """Read the blocks of a log; refuse one that is damaged, by the name of its file."""
+    found: list[Block] = []
+    place = 0
+    while place < len(content):
+        head = content[place : place + HEAD.size]
+        if len(head) < HEAD.size:
+            raise DamagedFileError(f"{name} is damaged: block {len(found)} is cut short")
+        mark, checksum, size, episodes, steps = HEAD.unpack(head)
+        body = content[place + HEAD.size : place + HEAD.size + size]
+        if mark != MARK or len(body) < size or zlib.crc32(body) != checksum:
+            raise DamagedFileError(f"{name} is damaged: the checksum of block {len(found)} does not match")
+        found.append(_read_columns(zlib.decompress(body), episodes, steps))
+        place += HEAD.size + size
+    return found
+
+
+def _read_columns(raw: bytes, episodes: int, steps: int) -> Block:
+    kinds = ((np.int32, episodes), (np.bool_, episodes), (np.int32, steps), (np.int32, steps), (np.float64, steps))
+    columns: list[NDArray[np.generic]] = []
+    place = 0
+    for kind, count in kinds:
+        columns.append(np.frombuffer(raw, kind, count, place).copy())
+        place += columns[-1].nbytes
+    lengths, ended, states, actions, rewards = columns
+    return Block(lengths, ended, states, actions, rewards)  # pyright: ignore[reportArgumentType]
+
+
+class StepLog:
+    """The log of a run, with the counts of what it holds.
+
+    Args:
+        n_states: S.
+        n_actions: A.
+        cap: bytes that blocks may take.
+
+    Attributes:
+        blocks: the blocks that are kept, the oldest first.
+        length: blocks that were ever appended.
+        counts: of what the kept blocks hold.
+    """
+
+    def __init__(self, n_states: int, n_actions: int, cap: int = LARGEST_LOG) -> None:
+        self._sizes, self.cap = (n_states, n_actions), cap
+        self.blocks: list[Block] = []
+        self.length, self._bytes = 0, 0
+        self.counts = OutcomeCounts(n_states, n_actions)
+
+    def append(self, block: Block) -> None:
+        """Add a block, and forget the oldest ones beyond the cap."""
+        self.blocks.append(block)
+        self.length += 1
+        self._bytes += block.size
+        self._count(block, 1)
+        while self._bytes > self.cap and len(self.blocks) > 1:
+            oldest = self.blocks.pop(0)
+            self._bytes -= oldest.size
+            self._count(oldest, -1)
+
+    def cut(self, length: int) -> None:
+        """Take back the blocks after the first `length` that were appended, as if they had never been."""
+        if length == self.length:
+            return
+        kept = self.blocks[: len(self.blocks) - (self.length - length)]
+        self.__init__(*self._sizes, self.cap)
+        for block in kept:
+            self.append(block)
+        self.length = length
+
+    def _count(self, block: Block, sign: int) -> None:
+        self.counts.count(sign, block.offsets, block.ended, block.states, block.actions, block.rewards)

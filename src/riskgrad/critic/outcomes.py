@@ -1,0 +1,126 @@
+"""What followed what, counted: a model of the environment that every step ever played adds to."""
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskgrad.kernels.compile import contiguous
+from riskgrad.kernels.outcome_counts import EMPTY, count_steps, fill_slots
+from riskgrad.types import FloatArray, IntArray
+
+SMALLEST: Final = 1 << 10
+
+
+@dataclass(frozen=True)
+class OutcomeModel:
+    """The outcomes that were met, in groups of one state, action and reward.
+
+    Attributes:
+        groups: the groups of (s, a) are groups[s * A + a]:groups[s * A + a + 1] [S * A + 1].
+        group_rewards: the reward of each group [G].
+        firsts: the outcomes of group k are firsts[k]:firsts[k + 1] [G + 1].
+        nexts: the next state of each outcome, S for the end [K].
+        chances: of each outcome given (s, a) [K].
+        starts: chance of each state to be the first [S].
+        counts: how often each action was met in each state, with what followed [S, A].
+    """
+
+    groups: IntArray
+    group_rewards: FloatArray
+    firsts: IntArray
+    nexts: IntArray
+    chances: FloatArray
+    starts: FloatArray
+    counts: FloatArray
+
+
+class OutcomeCounts:
+    """Counts of outcomes, (state, action) -> (next state, reward), and of first states.
+
+    Args:
+        n_states: S.
+        n_actions: A.
+    """
+
+    def __init__(self, n_states: int, n_actions: int) -> None:
+        self.n_states, self.n_actions = n_states, n_actions
+        self.starts = np.zeros(n_states)
+        self._used = 0
+        self._make_room(SMALLEST)
+        self._sorted: tuple[int, IntArray, IntArray, IntArray, IntArray] | None = None
+
+    def _make_room(self, room: int) -> None:
+        """Give the columns room for so many outcomes, and the hash twice as many slots."""
+        old = (self._pairs, self._nexts, self._rewards, self._counts) if self._used else ()
+        self._pairs, self._nexts, self._rewards = (np.zeros(room, dtype=np.int64) for _ in range(3))
+        self._counts = np.zeros(room)
+        for now, before in zip((self._pairs, self._nexts, self._rewards, self._counts), old, strict=bool(old)):
+            now[: len(before)] = before
+        self._slots = np.full(2 * room, EMPTY, dtype=np.int64)
+        fill_slots(self._slots, self._used, self._pairs, self._nexts, self._rewards)
+
+    def count(
+        self,
+        sign: int,
+        offsets: IntArray,
+        ended: NDArray[np.bool_],
+        states: NDArray[np.integer],
+        actions: NDArray[np.integer],
+        rewards: FloatArray,
+    ) -> None:
+        """Count the steps of a batch, or take them back; see `kernels.outcome_counts.count_steps`."""
+        room = len(self._pairs)
+        while self._used + len(states) > room:
+            room *= 2
+        if room > len(self._pairs):
+            self._make_room(room)
+        self._used = count_steps(
+            sign,
+            self.n_states,
+            self.n_actions,
+            offsets,
+            contiguous(ended, np.bool_),
+            contiguous(states, np.int64),
+            contiguous(actions, np.int64),
+            contiguous(rewards + 0.0, np.float64).view(np.int64),  # -0.0 is 0.0
+            self.starts,
+            self._slots,
+            self._used,
+            self._pairs,
+            self._nexts,
+            self._rewards,
+            self._counts,
+        )
+
+    def model(self) -> OutcomeModel:
+        """Give the model that the counts make."""
+        used, size = self._used, self.n_states * self.n_actions
+        order, groups, firsts, first_rows = self._sort()
+        counts, pairs = self._counts[:used][order], self._pairs[:used][order]
+        totals = np.bincount(pairs, weights=counts, minlength=size)
+        rewards = self._rewards[:used].view(np.float64)[order]
+        return OutcomeModel(
+            groups=groups,
+            group_rewards=rewards[first_rows],
+            firsts=firsts,
+            nexts=self._nexts[:used][order],
+            chances=counts / np.maximum(totals, 1.0)[pairs],
+            starts=self.starts / np.sum(self.starts),
+            counts=totals.reshape(self.n_states, self.n_actions),
+        )
+
+    def _sort(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """Give the order of outcomes by (state, action), reward and next state, and where groups begin."""
+        used = self._used
+        if self._sorted is None or self._sorted[0] != used:
+            pairs, rewards = self._pairs[:used], self._rewards[:used].view(np.float64)
+            order = np.lexsort((self._nexts[:used], rewards, pairs))
+            pairs, rewards = pairs[order], rewards[order]
+            new = np.concatenate([[True], (np.diff(pairs) != 0) | (np.diff(rewards) != 0.0)])
+            first_rows = np.flatnonzero(new)
+            groups = np.zeros(self.n_states * self.n_actions + 1, dtype=np.int64)
+            groups[1:] = np.cumsum(np.bincount(pairs[new], minlength=len(groups) - 1))
+            self._sorted = (used, order, groups, np.append(first_rows, used), first_rows)
+        return self._sorted[1:]

@@ -1,0 +1,77 @@
+"""Gains by what episodes brought: for observations that do not determine what follows.
+
+The gain of each step is the utility of its episode's return, less the value that the model gives to where it was taken.
+A value does not depend on the action, so that a wrong one adds no bias, only noise.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from riskgrad.critic.actor import Advice, table_of
+from riskgrad.critic.graph import ValueGraph
+from riskgrad.critic.log import Block
+from riskgrad.critic.utility import find_utility
+from riskgrad.kernels.formulas import log_of
+from riskgrad.policy import Policy
+from riskgrad.risk import RiskMeasure
+from riskgrad.types import FloatArray, Steps
+
+FEW_VISITS: Final = 5.0  # of a batch to a row, that count half
+
+
+def advise_by_returns(
+    graph: ValueGraph,
+    policy: Policy,
+    theta: FloatArray,
+    risk: RiskMeasure,
+    bonus: float,
+    batch: Steps,
+    block: Block,
+) -> Advice:
+    """Give what a batch of the policy says about its actions.
+
+    Args:
+        graph: the learned model, for values to compare with.
+        policy: what acted.
+        theta: its parameters [d].
+        risk: the measure that is climbed.
+        bonus: for random actions, as a part of the utility's standard deviation in an episode.
+        batch: the episodes, as the policy saw them.
+        block: the same episodes by the states of the environment.
+    """
+    table = table_of(policy, theta, len(graph.known))
+    utility = find_utility(risk, graph.ends, graph.law(table))
+    values = graph.read_values(graph.gains(table, utility.values, utility.tails), block)
+    gains, visits = weigh_returns(table, risk, batch, values)
+    logs = log_of(np.maximum(table, 1e-300))
+    entropies = -np.sum(table * logs, axis=1)
+    gains -= bonus * utility.spread / graph.mean_length * (logs + entropies[:, None])
+    episodes = len(batch.values)
+    entropy = float(np.sum(visits * entropies) / np.sum(visits))
+    return Advice(table, gains, visits / episodes, entropy, float(risk.estimate(batch.values)))
+
+
+def weigh_returns(
+    table: FloatArray, risk: RiskMeasure, batch: Steps, values: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Give gains of actions by returns [rows, A], and how often each row was visited [rows].
+
+    The sum over rows and actions of visits times pi times gains times the score is, but for the trust in rows that are
+    rarely visited, the score gradient with the values as baselines.
+
+    Args:
+        table: chances of actions of the policy that played [rows, A].
+        risk: the measure.
+        batch: the episodes.
+        values: a baseline for each step [N].
+    """
+    lengths = np.diff(batch.offsets)
+    advantages = np.repeat(risk.influence(batch.values), lengths) - values
+    rows, actions = batch.observations, batch.actions
+    sums = np.zeros(table.shape)
+    np.add.at(sums, (rows, actions), advantages)
+    visits = np.bincount(rows, minlength=len(table)).astype(np.float64)
+    # the score of a row is e_a - pi: sums of c (e_a - pi) over visits, as gains that are centered under the policy
+    gains = (sums / np.maximum(table, 1e-12)) / (visits + FEW_VISITS)[:, None]
+    return gains - np.sum(table * gains, axis=1, keepdims=True), visits

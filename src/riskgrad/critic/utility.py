@@ -1,0 +1,48 @@
+"""The utility that a measure is at a law: its influence there, as a function of every return."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from riskgrad.risk import RiskMeasure
+from riskgrad.types import FloatArray
+
+
+@dataclass(frozen=True)
+class Utility:
+    """A utility of the return, straight between knots.
+
+    Attributes:
+        values: at each knot [E].
+        tails: its slope below the first knot and above the last.
+        spread: its standard deviation under the law.
+    """
+
+    values: FloatArray
+    tails: tuple[float, float]
+    spread: float
+
+
+def find_utility(risk: RiskMeasure, knots: FloatArray, law: FloatArray) -> Utility:
+    """Give the influence of a measure at a law on knots; beyond what has mass it goes on as the measure weighs it there.
+
+    Args:
+        risk: the measure; it must have an influence.
+        knots: returns [E], rising.
+        law: their chances [E].
+    """
+    some = law > 0.0
+    returns, chances = knots[some], law[some]
+    influence = risk.influence(returns, chances)
+    if risk.function is not None:  # a distortion weighs a return by the slope of g at the chance of a better one
+        ends = risk.function.slope_at(np.array([1.0, 0.0]))
+        tails = float(ends[0]), float(ends[1])
+    elif len(returns) > 1:
+        slopes = np.diff(influence) / np.diff(returns)
+        tails = float(slopes[0]), float(slopes[-1])
+    else:
+        tails = 1.0, 1.0
+    values = np.interp(knots, returns, influence)
+    values += tails[0] * np.minimum(knots - returns[0], 0.0) + tails[1] * np.maximum(knots - returns[-1], 0.0)
+    mean = np.sum(chances * influence)
+    return Utility(values, tails, float(np.sqrt(np.sum(chances * (influence - mean) ** 2))))

@@ -1,0 +1,125 @@
+"""Where the return so far is kept apart: the knots of each time, between which everything is straight.
+
+Where few returns can be reached, each is a knot and nothing is rounded. Elsewhere half of the knots are quantiles of
+what recent episodes had earned by then, where the chances are, and half are spread over all that can be reached, where
+another policy may go.
+"""
+
+import numpy as np
+
+from riskgrad.kernels.compile import kernel
+from riskgrad.types import FloatArray, IntArray
+
+MOST_SUMS = 1 << 15  # candidates for an exact set of knots, beyond which none is tried
+
+
+@kernel
+def _merge(values: FloatArray, gap: float) -> FloatArray:
+    """Give sorted values without those that are within a gap of the one kept before."""
+    kept = np.empty(len(values))
+    used = 0
+    for value in values:
+        if used == 0 or value - kept[used - 1] > gap:
+            kept[used] = value
+            used += 1
+    return kept[:used].copy()
+
+
+@kernel
+def _spread(seen: FloatArray, low: float, high: float, most: int, gap: float) -> FloatArray:
+    """Give at most `most` knots: of sorted values that were seen, and evenly from low to high."""
+    distinct = _merge(seen, gap)
+    half = len(distinct) if len(distinct) <= most - 2 else most // 2
+    even = max(2, most - half)
+    found = np.empty(half + even)
+    for i in range(half):
+        found[i] = distinct[i] if half == len(distinct) else seen[i * (len(seen) - 1) // (half - 1)]
+    for i in range(even):
+        found[half + i] = low + (high - low) * (i / (even - 1))
+    return _merge(np.sort(found), gap)
+
+
+@kernel
+def sort_by_time(horizon: int, times: IntArray, sums: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Give returns so far sorted within each time, and where each time begins [T + 1]."""
+    begins = np.zeros(horizon + 1, dtype=np.int64)
+    for t in times:
+        begins[t + 1] += 1
+    for t in range(horizon):
+        begins[t + 1] += begins[t]
+    place, found = begins.copy(), np.empty(len(sums))
+    for k in range(len(sums)):
+        found[place[times[k]]] = sums[k]
+        place[times[k]] += 1
+    for t in range(horizon):
+        found[begins[t] : begins[t + 1]] = np.sort(found[begins[t] : begins[t + 1]])
+    return begins, found
+
+
+@kernel
+def place_knots(
+    powers: FloatArray,
+    rewards: FloatArray,
+    begins: IntArray,
+    sums: FloatArray,
+    returns: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    most: int,
+    most_ends: int,
+) -> tuple[bool, IntArray, FloatArray, FloatArray]:
+    """Place the knots of each time and of the final return.
+
+    Args:
+        powers: the discount to the power of t [T].
+        rewards: all different rewards, sorted.
+        begins: where the sums of each time begin [T + 1].
+        sums: returns so far of recent episodes, sorted within each time.
+        returns: their final returns, sorted.
+        low: the smallest return so far that can be reached at each time [T + 1].
+        high: the largest [T + 1].
+        most: knots of each time, at most, from 2.
+        most_ends: knots of the final return, at most, from 2.
+
+    Returns:
+        whether every return that can be reached is a knot, where the knots of each time begin [T + 1], the knots, and
+        those of the final return.
+    """
+    horizon = len(powers)
+    gap = 0.0
+    for t in range(horizon + 1):
+        if low[t] <= high[t]:  # some state can be reached
+            gap = max(gap, 1e-9 * max(abs(low[t]), abs(high[t])))
+    offsets, parts = np.zeros(horizon + 1, dtype=np.int64), [np.zeros(1)]
+    offsets[1] = 1
+    exact = True
+    every = np.zeros(0)
+    for t in range(1, horizon + 1):
+        before = parts[t - 1]
+        found = np.zeros(0)
+        limit = most if t < horizon else most_ends
+        if exact:
+            exact = len(before) * len(rewards) <= MOST_SUMS
+        if exact:
+            raw = np.empty(len(before) * len(rewards))
+            for i in range(len(before)):
+                for j in range(len(rewards)):
+                    raw[i * len(rewards) + j] = before[i] + powers[t - 1] * rewards[j]
+            found = _merge(np.sort(raw), gap)
+            exact = len(found) <= limit
+        if exact:
+            every = _merge(np.sort(np.append(every, found)), gap)
+            exact = len(every) <= most_ends
+        if t == horizon:
+            ends = every if exact else _spread(returns, low[t], high[t], most_ends, gap)
+            break
+        if not exact:
+            found = before
+            if high[t] >= low[t]:
+                found = _spread(sums[begins[t] : begins[t + 1]], low[t], high[t], most, gap)
+        parts.append(found)
+        offsets[t + 1] = offsets[t] + len(found)
+    knots = np.empty(offsets[horizon])
+    for t in range(horizon):
+        knots[offsets[t] : offsets[t + 1]] = parts[t]
+    return exact, offsets, knots, ends

@@ -1,0 +1,105 @@
+"""Counts of what followed what: an open hash table from (state and action, next state, reward) to how often.
+
+    S states   A actions   N steps   K outcomes met so far
+
+An outcome is found by its key, or is given the next free place, in the order in which outcomes are first met; so the
+table is a function of the steps that were counted and of their order, whatever the size of the hash.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskgrad.kernels.compile import kernel
+from riskgrad.kernels.streams import mix_word
+from riskgrad.types import FloatArray, IntArray
+
+EMPTY = -1
+
+
+@kernel
+def _find_slot(
+    slots: IntArray, pair: int, after: int, bits: np.int64, pairs: IntArray, nexts: IntArray, rewards: NDArray[np.int64]
+) -> int:
+    """Give the slot that holds an outcome, or the empty one where it belongs."""
+    mask = len(slots) - 1
+    word = mix_word(mix_word(np.uint64(pair) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(after)) ^ np.uint64(bits))
+    slot = np.int64(word >> np.uint64(1)) & mask
+    while slots[slot] != EMPTY:
+        place = slots[slot]
+        if pairs[place] == pair and nexts[place] == after and rewards[place] == bits:
+            return slot
+        slot = (slot + 1) & mask
+    return slot
+
+
+@kernel
+def fill_slots(slots: IntArray, used: int, pairs: IntArray, nexts: IntArray, rewards: NDArray[np.int64]) -> None:
+    """Enter the first `used` outcomes into empty slots, whose number is a power of 2."""
+    for place in range(used):
+        slots[_find_slot(slots, pairs[place], nexts[place], rewards[place], pairs, nexts, rewards)] = place
+
+
+@kernel
+def count_steps(
+    sign: int,
+    n_states: int,
+    n_actions: int,
+    offsets: IntArray,
+    ended: NDArray[np.bool_],
+    states: IntArray,
+    actions: IntArray,
+    bits: NDArray[np.int64],
+    starts: FloatArray,
+    slots: IntArray,
+    used: int,
+    pairs: IntArray,
+    nexts: IntArray,
+    rewards: NDArray[np.int64],
+    counts: FloatArray,
+) -> int:
+    """Count the steps of a batch, or take them back; give how many outcomes have been met.
+
+    The last step of an episode that was cut at the horizon is left out: what would have followed it is not known.
+
+    Args:
+        sign: 1 to count, -1 to take back.
+        n_states: S, which stands for the end of an episode as the next state.
+        n_actions: A.
+        offsets: where episodes begin [m + 1].
+        ended: whether the environment ended the episode [m].
+        states: at each step [N].
+        actions: at each step [N].
+        bits: of the reward of each step [N].
+        starts: how often episodes began in each state [S]; added to.
+        slots: of the hash, with room for all outcomes.
+        used: outcomes met before.
+        pairs: state * A + action of each outcome [room].
+        nexts: where each led, S for the end [room].
+        rewards: bits of the reward of each [room].
+        counts: how often each was met [room].
+    """
+    for e in range(len(ended)):
+        begin, end = offsets[e], offsets[e + 1]
+        starts[states[begin]] += sign
+        for k in range(begin, end):
+            last = k + 1 == end
+            if last and not ended[e]:
+                continue
+            pair, after = states[k] * n_actions + actions[k], n_states if last else states[k + 1]
+            slot = _find_slot(slots, pair, after, bits[k], pairs, nexts, rewards)
+            if slots[slot] == EMPTY:
+                slots[slot], pairs[used], nexts[used], rewards[used] = used, pair, after, bits[k]
+                used += 1
+            counts[slots[slot]] += sign
+    return used
+
+
+@kernel
+def returns_so_far(discount: float, offsets: IntArray, rewards: FloatArray, times: IntArray, sums: FloatArray) -> None:
+    """Fill the time of each step and the discounted return before it [N]."""
+    for e in range(len(offsets) - 1):
+        total, factor = 0.0, 1.0
+        for k in range(offsets[e], offsets[e + 1]):
+            times[k], sums[k] = k - offsets[e], total
+            total += factor * rewards[k]
+            factor *= discount

@@ -1,0 +1,119 @@
+"""How iterates are compared: by held-out episodes, which no step has used and which count in the cost.
+
+Where the current policy acts, an iterate plays fresh episodes of its own, with the same random numbers for all, so that
+they compare well. Elsewhere one held-out batch of the policy that acts is reweighted for each iterate.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from riskgrad.policy import Policy
+from riskgrad.risk import RiskMeasure
+from riskgrad.training.problem import Problem
+from riskgrad.types import Episodes, FloatArray
+from riskgrad.weights import log_ratios, ratios_from_logs, worth
+
+
+LOOK: Final = ("risk", "mean", "error")
+CLEAR: Final = 2.0  # standard errors of a difference that is no accident
+
+
+@dataclass(frozen=True)
+class Look:
+    """What held-out episodes say of an iterate.
+
+    Attributes:
+        risk: the estimate of the risk; not finite where the episodes say too little, and then not chosen.
+        mean: the estimate of the mean, by which equal risks are told apart.
+        error: the standard error of the risk; NaN where it cannot be told.
+    """
+
+    risk: float
+    mean: float
+    error: float
+
+    def beats(self, other: "Look | None") -> bool:
+        """Say whether this one is kept rather than another: by the risk, and at equal risk by the mean."""
+        if other is None:
+            return True
+        return (self.risk, self.mean) > (other.risk, other.mean)
+
+
+def read_look(found: Mapping[str, float | None]) -> Look:
+    """Read a look from a file, where a number that is not finite is None."""
+    return Look(*(float("nan") if found[name] is None else float(found[name] or 0.0) for name in LOOK))
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Who compares iterates.
+
+    Attributes:
+        look: (policy, theta [d]) -> what held-out episodes say.
+        first: episodes sampled when the first iterate is judged.
+        later: episodes sampled for each later one.
+    """
+
+    look: Callable[[Policy, FloatArray], Look]
+    first: int
+    later: int
+
+
+def find_judge(problem: Problem, floor: float) -> Judge | None:
+    """Give the judge of a run; None where no episode is held out.
+
+    Args:
+        problem: what is maximized.
+        floor: least effective sample size, as a part of the held-out episodes, where they are reweighted.
+    """
+    if problem.held_out == 0:
+        return None
+    apart = problem.batches.apart
+    if apart is not None:
+        first = 0 if problem.batches.logged is not None else problem.held_out
+        return Judge(_look_by_weights(problem, apart, floor), first, 0)
+    return Judge(lambda policy, theta: look_at(problem, policy, theta), problem.held_out, problem.held_out)
+
+
+def look_at(problem: Problem, policy: Policy, theta: FloatArray) -> Look:
+    """Play held-out episodes of an iterate."""
+    return look_at_returns(problem, problem.play_held_out(policy, theta))
+
+
+def excels(risk: RiskMeasure, values: FloatArray, others: FloatArray) -> bool:
+    """Say whether returns [m] are better than others, of the same random numbers, by more than chance would have it.
+
+    The difference of the estimates is compared with twice its standard error, which is told by the influences of the
+    pairs of episodes.
+    """
+    difference = float(risk.estimate(values)) - float(risk.estimate(others))
+    shares = risk.influence(values) - risk.influence(others)
+    return difference > CLEAR * float(np.std(shares)) / math.sqrt(len(values))
+
+
+def look_at_returns(problem: Problem, values: FloatArray) -> Look:
+    """Give what the returns of held-out episodes [m] say."""
+    risk = float(problem.risk.estimate(values[np.newaxis])[0])
+    return Look(risk, float(np.mean(values)), problem.risk.standard_error(values))
+
+
+def _look_by_weights(
+    problem: Problem, apart: Callable[[Policy], Episodes], floor: float
+) -> Callable[[Policy, FloatArray], Look]:
+    drawn: list[Episodes] = []
+
+    def look(policy: Policy, theta: FloatArray) -> Look:
+        if not drawn:
+            drawn.append(apart(policy))
+        values, logs = drawn[0].values, log_ratios(policy, theta[np.newaxis], drawn[0])
+        if worth(logs)[0] < floor * len(values):
+            return Look(float("nan"), float("nan"), float("nan"))
+        weights = ratios_from_logs(logs)[0]
+        mean = float(np.sum(weights * values) / np.sum(weights))
+        return Look(float(problem.risk.estimate(values, weights)), mean, problem.risk.standard_error(values, weights))
+
+    return look

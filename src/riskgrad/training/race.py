@@ -1,0 +1,229 @@
+"""A race of ascents to one measure: each follows a way of its own, all learn from one log, and the best goes on.
+
+No one way is right for every problem (see `riskgrad.paths`). Each iteration's episodes are shared among the ascents, so
+that a race costs none; what one plays teaches all. After three fifths of the run the two that are best in the learned
+model go on, and at its end the better one is taken, unless held-out episodes clearly prefer the other.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+
+from riskgrad.critic.actor import Advice, advise, gradient_of, move_table, table_of
+from riskgrad.critic.graph import ValueGraph
+from riskgrad.critic.log import Block
+from riskgrad.critic.returns import advise_by_returns
+from riskgrad.paths import Way
+from riskgrad.random import Purpose, Stream
+from riskgrad.risk.base import error_of_mean
+from riskgrad.training.algorithm import Arm, Info, State
+from riskgrad.training.judging import excels
+from riskgrad.training.problem import Problem
+from riskgrad.training.sharpness import FACTORS, best_factor
+from riskgrad.types import FloatArray, Steps
+
+RACE: Final = 0.6  # the part of the run after which the finalists go on
+FINALISTS: Final = 2
+MOST_STEPS: Final = 4  # of each ascent in one iteration
+MOST_EDGES: Final = 1 << 20  # that these steps may sweep over, if there are more than one
+NO_PATH: Final = "none"
+RESTARTS: Final = (0.2, 0.4, 0.6, 0.8)  # parts of the run after which ways are climbed again
+RESTART_STEPS: Final = 40
+RESTART_TRUST: Final = 0.05  # longer steps, since they cost no episodes
+RESTART_BONUSES: Final = (0.3, 1.0, 0.1)
+MOST_SWEPT: Final = 1 << 26  # edges that restarts may sweep over at one time
+ASTRAY_EVERY: Final = 10
+
+
+class Race:
+    """One iteration of a race.
+
+    Args:
+        problem: what is maximized.
+        state: where the iteration begins.
+    """
+
+    def __init__(self, problem: Problem, state: State) -> None:
+        if state.log is None:
+            raise TypeError("a race needs a log")
+        self._problem, self._state, self._log = problem, state, state.log
+        self._log.cut(state.log_length)
+        self._ways = {str(way): way for way in problem.ways}
+        first = Arm(state.theta, problem.ascent.start(problem.dim))
+        self.arms: dict[str, Arm] = dict(state.arms) or dict.fromkeys(self._ways, first)
+        self._batches: dict[str, Steps] = {}
+        self._blocks: dict[str, Block] = {}
+        self._advice: dict[str, Advice] = {}
+        self._held_out, self._notes, self._steps, self._sharpness = 0, (), 0, 1.0
+
+    def play(self, episodes: int) -> None:
+        """Play a batch, shared among the ascents, and make a model of all that was ever played."""
+        problem, state, policy = self._problem, self._state, self._state.policy
+        stream = Stream(problem.seed, Purpose.TRAINING, state.iteration)
+        for number, (name, arm) in enumerate(self.arms.items()):
+            batch = problem.source.record_steps(policy, arm.theta, episodes // len(self.arms), stream, number)
+            self._batches[name] = batch
+            self._blocks[name] = block_of(batch, policy.memory)
+            self._log.append(self._blocks[name])
+        self._graph = ValueGraph(
+            self._log.counts.model(),
+            horizon=problem.source.horizon or int(np.max(np.diff(batch.offsets))),
+            discount=problem.source.discount or 1.0,
+            recent=self._log.blocks[-2 * len(self.arms) :],
+            straight=problem.risk.attitude == "neutral",
+            policy=policy,
+        )
+
+    def climb(self, trust: float) -> None:
+        """Let each ascent take a few steps along the gains that it reads off the model."""
+        self._steps = max(1, min(MOST_STEPS, MOST_EDGES // max(1, self._graph.edges)))
+        for name, arm in self.arms.items():
+            self._graph.go_astray(table_of(self._state.policy, arm.theta, len(self._graph.known)))
+            for _ in range(self._steps):
+                self._move(name, self._advise(name), trust)
+
+    def restart(self) -> None:
+        """At a few times of the run, climb each way again from the start of the run, in the model alone.
+
+        What was learned late may lead elsewhere than what the ascents had to begin with. The ascent without a path goes
+        on from the best of these, if that is better than where it is.
+        """
+        problem, done = self._problem, self._state.iteration + 1
+        last = max(self.arms, key=lambda name: name == NO_PATH)  # its own, or that of the ascent which is behind
+        if done not in {int(part * problem.iterations) for part in RESTARTS} or self._state.policy.table_shape is None:
+            return
+        risk, tried = self._risk_in_model(self.arms[last].theta), 0
+        for bonus in RESTART_BONUSES:
+            for way in problem.ways:
+                tried += 1
+                if tried * RESTART_STEPS * self._graph.edges > MOST_SWEPT:
+                    return
+                theta = self._climb_alone(way, bonus)
+                found = self._risk_in_model(theta)
+                if found > risk:
+                    risk = found
+                    self.arms[last] = replace(self.arms[last], theta=theta)
+
+    def _climb_alone(self, way: Way, bonus: float) -> FloatArray:
+        """Climb a way from theta_0 in the model, and give where it ends."""
+        policy, theta, rows = self._state.policy, self._problem.start, len(self._graph.known)
+        for step in range(RESTART_STEPS):
+            if step % ASTRAY_EVERY == 0:
+                self._graph.go_astray(table_of(policy, theta, rows))
+            measure = way.measure(way.weight(step, RESTART_STEPS))
+            advice = advise(self._graph, policy, theta, measure, bonus * (1.0 - step / RESTART_STEPS))
+            theta = move_table(theta, advice, RESTART_TRUST)
+        return theta
+
+    def climb_by_returns(self, trust: float) -> None:
+        """Let each ascent take one step along what its own episodes brought, less the values of the model."""
+        self._steps = 1
+        for name, arm in self.arms.items():
+            policy, batch = self._state.policy, self._batches[name]
+            advice = advise_by_returns(
+                self._graph, policy, arm.theta, self._measure(name), self._bonus, batch, self._blocks[name]
+            )
+            self._move(name, advice, trust)
+
+    def _measure(self, name: str) -> Any:
+        way = self._ways[name]
+        return way.measure(way.weight(self._state.iteration, self._problem.iterations))
+
+    @property
+    def _bonus(self) -> float:
+        return self._problem.entropy * (1.0 - self._state.iteration / self._problem.iterations)
+
+    def _advise(self, name: str) -> Advice:
+        return advise(self._graph, self._state.policy, self.arms[name].theta, self._measure(name), self._bonus)
+
+    def _move(self, name: str, advice: Advice, trust: float) -> None:
+        """Move one ascent: a table of preferences by a natural step, any other policy by the run's own ascent."""
+        arm, policy = self.arms[name], self._state.policy
+        self._advice.setdefault(name, advice)
+        if policy.table_shape is not None:
+            self.arms[name] = replace(arm, theta=move_table(arm.theta, advice, trust))
+        else:
+            gradient = gradient_of(policy, arm.theta, advice)
+            self.arms[name] = Arm(*self._problem.ascent.step(arm.theta, gradient, arm.moments))
+
+    def decide(self) -> None:
+        """Order the ascents by their risk in the model; late in the run two stay, and at its end one."""
+        problem, done = self._problem, self._state.iteration + 1
+        risks = {name: self._risk_in_model(arm.theta) for name, arm in self.arms.items()}
+        order = sorted(self.arms, key=lambda name: -risks[name])
+        if done >= RACE * problem.iterations:
+            order = order[:FINALISTS]
+        if done == problem.iterations:
+            order = self._choose(order)
+        self.arms = {name: self.arms[name] for name in order}
+
+    def _choose(self, order: list[str]) -> list[str]:
+        """Give the winner: the best in the model, unless held-out episodes clearly prefer another one."""
+        problem, policy = self._problem, self._state.policy
+        if len(order) > 1 and problem.held_out:
+            returns = {name: problem.play_held_out(policy, self.arms[name].theta) for name in order}
+            self._held_out = problem.held_out * len(order)
+            order = sorted(order, key=lambda name: -excels(problem.risk, returns[name], returns[order[0]]))
+        if len(self._ways) > 1:
+            ways = ", ".join(self._ways)
+            words = f"{len(self._ways)} ways to {problem.risk} were tried side by side (risk_path: {ways})"
+            self._notes = (f"{words}; the best was {order[0]!r}",)
+        theta = self.arms[order[0]].theta
+        sharper = {factor: policy.sharpen(theta, factor) for factor in FACTORS}
+        self._sharpness = best_factor(
+            {factor: self._risk_in_model(one) for factor, one in sharper.items() if one is not None} or {1.0: 0.0}
+        )
+        return order[:1]
+
+    def _risk_in_model(self, theta: FloatArray) -> float:
+        law = self._graph.law(table_of(self._state.policy, theta, len(self._graph.known)))
+        some = law > 0.0
+        return float(self._problem.risk.estimate(self._graph.ends[some], law[some]))
+
+    def end(self) -> tuple[State, Info]:
+        """Give where the iteration ends, and what it tells of the ascent that leads."""
+        name, arm = next(iter(self.arms.items()))
+        state = replace(
+            self._state,
+            iteration=self._state.iteration + 1,
+            theta=arm.theta,
+            arms=self.arms,
+            log_length=self._log.length,
+            sharpness=self._sharpness,
+        )
+        sampled = sum(len(batch.values) for batch in self._batches.values())
+        return state, Info(self._describe(name), sampled, self._batches[name].values, self._held_out, self._notes)
+
+    def _describe(self, name: str) -> Mapping[str, Any]:
+        """Give what the record says of the ascent that leads."""
+        values, risk, advice = self._batches[name].values, self._problem.risk, self._advice[name]
+        weights = advice.weights
+        return {
+            "risk": float(risk.estimate(values)),
+            "mean": float(np.mean(values)),
+            "mean_error": error_of_mean(values, None),
+            "risk_error": risk.standard_error(values),
+            "path": self._ways[name].weight(self._state.iteration, self._problem.iterations),
+            "way": name,
+            "gradient_norm": math.sqrt(float(np.sum(weights * weights))),
+            "gradient_error": None,
+            "entropy": advice.entropy,
+            "ess": float(len(values)),
+            "steps": self._steps,
+            "events": [],
+        }
+
+
+def block_of(batch: Steps, memory: Any) -> Block:
+    """Give a batch as the log keeps it, by the states of the environment."""
+    states = batch.observations if memory is None else memory.plain(batch.observations)
+    return Block(
+        lengths=np.diff(batch.offsets).astype(np.int32),
+        ended=batch.ended,
+        states=states.astype(np.int32),
+        actions=batch.actions.astype(np.int32),
+        rewards=batch.rewards,
+    )
