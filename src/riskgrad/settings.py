@@ -22,6 +22,7 @@ import numpy as np
 
 from riskgrad.checks import check_count, check_not_negative
 from riskgrad.errors import InputError, UnknownNameError, refuse_unknown_keyword
+from riskgrad.policy.memory import check_memory
 from riskgrad.types import describe
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from riskgrad.backend import Backend
     from riskgrad.paths import RiskPath
     from riskgrad.policy import Policy
+    from riskgrad.policy.memory import MemoryKind
     from riskgrad.run.callbacks import Callback
     from riskgrad.training.algorithm import Algorithm
 
@@ -141,6 +143,13 @@ class Options:
         Rule("a table for states, linear elsewhere", lambda *_: None),
         str,
         "table, linear, mlp, deterministic or another that riskgrad parts lists; in Python also a value.",
+        panel="",
+    )
+    memory: "MemoryKind | None" = option(
+        None,
+        str,
+        "What the policy sees besides the observation: time (left), return (so far) or both; by default nothing.",
+        check=check_memory,
         panel="",
     )
     horizon: int | None = option(

@@ -7,6 +7,8 @@ What an episode is does not depend on that: it is a function of the model, the p
 index.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from riskgrad.kernels.compile import inline_kernel, kernel
@@ -20,6 +22,20 @@ ONE = np.uint64(1)
 NEVER = np.uint64(1 << 62)
 # which place a set of places, as bits, begins with
 LOWEST = np.array([0] + [(places & -places).bit_length() - 1 for places in range(1, 1 << PLACES)], dtype=np.int64)
+
+
+class MemoryCells(NamedTuple):
+    """Cells of time and return so far, each of which has thresholds of its own; see `riskgrad.policy.memory`.
+
+    Attributes:
+        n_cells: how many there are.
+        times: the first cell of each step [T].
+        edges: where cells of the return begin but the first, increasing.
+    """
+
+    n_cells: int
+    times: IntArray
+    edges: FloatArray
 
 
 @kernel
@@ -172,6 +188,68 @@ def sample_returns(
             free |= over << np.uint64(place)
 
 
+@inline_kernel
+def _find_cell(cells: MemoryCells, length: np.uint64, total: float) -> np.uint64:
+    """Give the cell of a time and a return so far."""
+    low, high = 0, len(cells.edges)
+    while low < high:
+        middle = (low + high) // 2
+        if cells.edges[middle] <= total:
+            low = middle + 1
+        else:
+            high = middle
+    return np.uint64(cells.times[np.int64(length)] + low)
+
+
+@kernel
+def sample_remembering_returns(
+    begin: int,
+    end: int,
+    episodes: int,
+    keys: Words,
+    thresholds: Words,
+    tables: OutcomeTables,
+    heads: Words | None,
+    cells: MemoryCells,
+    values: FloatArray,
+    lengths: IntArray,
+) -> None:
+    """Sample as `sample_returns` does, one episode at a time, by policies with thresholds [P, cells, S, 2^L]."""
+    for item in range(begin, end):
+        p, e = item // episodes, item % episodes
+        state, code = _first_state(keys[p], e, tables)
+        total, factor, length = 0.0, 1.0, np.uint64(0)
+        first = np.uint64(p * cells.n_cells)
+        while code < ENDS and length < tables.horizon:
+            place = (first + _find_cell(cells, length, total)) * tables.size
+            state, _, outcome, code = _draw_step(state, code, place, thresholds, tables, heads)
+            total += factor * tables.reward[outcome]
+            factor *= tables.discount
+            length += ONE
+        values[item], lengths[item] = total, length
+
+
+@kernel
+def sample_returns_so_far(
+    episodes: int, key: np.uint64, thresholds: Words, tables: OutcomeTables, heads: Words | None
+) -> FloatArray:
+    """Sample episodes of one policy and give the return so far before each of their steps, one after the other."""
+    found, used = np.empty(1024), 0
+    for e in range(episodes):
+        state, code = _first_state(key, e, tables)
+        total, factor, length = 0.0, 1.0, np.uint64(0)
+        while code < ENDS and length < tables.horizon:
+            if used == len(found):
+                found = np.append(found, found)
+            found[used] = total
+            used += 1
+            state, _, outcome, code = _draw_step(state, code, np.uint64(0), thresholds, tables, heads)
+            total += factor * tables.reward[outcome]
+            factor *= tables.discount
+            length += ONE
+    return found[:used].copy()
+
+
 @kernel
 def sample_visits(
     begin: int,
@@ -180,26 +258,35 @@ def sample_visits(
     thresholds: Words,
     tables: OutcomeTables,
     heads: Words | None,
+    cells: MemoryCells | None,
     values: FloatArray,
     lengths: IntArray,
     visited: IntArray,
 ) -> tuple[IntArray, IntArray]:
     """Sample the episodes begin:end of one policy and keep what they visited.
 
-    It fills their part of values, lengths and visited [m], the last being the number of different pairs met.
+    It fills their part of values, lengths and visited [m], the last being the number of different pairs met. With
+    cells of memory a state in another cell is another state: the cell times S, plus the state.
 
     Returns:
         codes of the pairs (state, action), episode by episode in the order of their first visit, and their counts.
     """
     codes, counts = np.empty(1024, dtype=np.int64), np.empty(1024, dtype=np.int64)
-    where = np.full(np.int64(tables.size), -1)  # where a pair was last written
+    pairs = np.int64(tables.size)
+    if cells is not None:
+        pairs *= cells.n_cells
+    where = np.full(pairs, -1)  # where a pair was last written
     used = 0
     for e in range(begin, end):
         first = used
         state, code = _first_state(key, e, tables)
         total, factor, length = 0.0, 1.0, np.uint64(0)
         while code < ENDS and length < tables.horizon:
-            state, pair, outcome, code = _draw_step(state, code, np.uint64(0), thresholds, tables, heads)
+            place = np.uint64(0)
+            if cells is not None:
+                place = _find_cell(cells, length, total) * tables.size
+            state, pair, outcome, code = _draw_step(state, code, place, thresholds, tables, heads)
+            pair += place
             total += factor * tables.reward[outcome]
             factor *= tables.discount
             length += ONE

@@ -44,6 +44,7 @@ class Plan:
         start: where the ascent begins, before observations are normalized.
         held_out: episodes by which an iterate is judged.
         settings: what the run was asked to do, as a file can hold it.
+        pilot: episodes that were played before, to fit the policy's memory.
     """
 
     problem: Problem
@@ -51,10 +52,11 @@ class Plan:
     start: State
     held_out: int
     settings: Settings
+    pilot: int = 0
 
 
 def plan_training(
-    source: Source, policy: Policy, theta: FloatArray, way: Way, options: TrainOptions, known: Settings
+    source: Source, policy: Policy, theta: FloatArray, way: Way, options: TrainOptions, known: Settings, pilot: int = 0
 ) -> Plan:
     """Settle every option, and check what can be checked before the first episode.
 
@@ -65,6 +67,7 @@ def plan_training(
         way: the named measure, and the path to it.
         options: as they were given.
         known: what is known of the settings already: the measure, the environment and the policy.
+        pilot: episodes that were played already, to fit the policy's memory.
     """
     bonus = _find_bonus(policy, options)
     iterations = options.iterations or default_of(facts_of(Options)["iterations"], options.schedule)
@@ -87,7 +90,7 @@ def plan_training(
     )
     cost = algorithm.episodes * algorithm.count_estimates(bonus > 0.0)
     if options.max_episodes is not None:
-        iterations = afford_iterations(options, cost, first_cost(options.normalize, policy))
+        iterations = afford_iterations(options, cost, pilot + first_cost(options.normalize, policy))
     if options.normalize:
         check_normalizable(source, policy, algorithm.takes_log)
     held_out = count_held_out(options.held_out, iterations, cost)
@@ -103,11 +106,12 @@ def plan_training(
         seed=options.seed,
         entropy=bonus,
         normalize=options.normalize,
-        batches=choose_batches(source, algorithm, theta, options.seed, held_out),
+        batches=choose_batches(source, policy, algorithm, theta, options.seed, held_out),
     )
     known = replace(known, iterations=iterations, risk_path=str(way), entropy=bonus, held_out=held_out)
     known = replace(known, algorithm=algorithm.name, own=algorithm.options(), start=digest(theta))
-    return Plan(problem, algorithm, start, held_out, replace(known, **_describe_options(options, given)))
+    known = replace(known, memory=None if policy.memory is None else policy.memory.kind)
+    return Plan(problem, algorithm, start, held_out, replace(known, **_describe_options(options, given)), pilot)
 
 
 def _find_bonus(policy: Policy, options: TrainOptions) -> float:
