@@ -19,7 +19,7 @@ from riskgrad.settings import Settings, TrainOptions, facts_of, read_options
 from riskgrad.sources import Environment, choose_policy, open_source
 from riskgrad.training.loop import run_training
 from riskgrad.training.pilot import fit_memory
-from riskgrad.training.plan import plan_training
+from riskgrad.training.plan import afford_pilot, plan_training
 from riskgrad.types import describe
 
 Given = ParamSpec("Given")
@@ -69,7 +69,7 @@ def train(env: Environment, risk: str | RiskMeasure, **given: Any) -> Run:
     with open_source(env, options) as source:
         known = replace(known, env=env if isinstance(env, str) else None, source=source.fingerprint())
         plain, name = choose_policy(source, options.policy)
-        policy, pilot = fit_memory(source, plain, options)
+        policy, pilot = fit_memory(source, plain, options.memory, options.seed, afford_pilot(options))
         known = replace(known, policy=name, policy_facts=describe_policy(policy))
         theta = policy.first_theta(options.theta, options.seed)
         plan = plan_training(source, policy, theta, way, options, known, pilot)

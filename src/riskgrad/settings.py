@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from riskgrad.checks import check_count, check_not_negative
+from riskgrad.checks import check_count, check_memory, check_not_negative
 from riskgrad.errors import InputError, UnknownNameError, refuse_unknown_keyword
-from riskgrad.policy.memory import check_memory
-from riskgrad.types import describe
+from riskgrad.types import MemoryKind, describe
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from riskgrad.backend import Backend
     from riskgrad.paths import RiskPath
     from riskgrad.policy import Policy
-    from riskgrad.policy.memory import MemoryKind
     from riskgrad.run.callbacks import Callback
     from riskgrad.training.algorithm import Algorithm
 
@@ -145,7 +143,7 @@ class Options:
         "table, linear, mlp, deterministic or another that riskgrad parts lists; in Python also a value.",
         panel="",
     )
-    memory: "MemoryKind | None" = option(
+    memory: MemoryKind | None = option(
         None,
         str,
         "What the policy sees besides the observation: time (left), return (so far) or both; by default nothing.",

@@ -51,9 +51,7 @@ def with_time(mdp: FiniteMDP) -> FiniteMDP:
     start = np.zeros(mdp.horizon * mdp.n_states)
     start[: mdp.n_states] = mdp.start
     terminal = np.flatnonzero(np.tile(mdp.terminal, mdp.horizon)).tolist()
-    return FiniteMDP.from_outcomes(
-        outcomes, start=start, horizon=mdp.horizon, discount=mdp.discount, terminal=terminal
-    )
+    return FiniteMDP.from_outcomes(outcomes, start=start, horizon=mdp.horizon, discount=mdp.discount, terminal=terminal)
 
 
 class Walked(gymnasium.Env):

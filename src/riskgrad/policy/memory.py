@@ -19,20 +19,17 @@ Whoever plays shows the policy `memory.extend(observations, times, returns)`, an
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskgrad.errors import InputError, UnknownNameError
+from riskgrad.errors import InputError
 from riskgrad.kernels.formulas import exp_of, log_of
-from riskgrad.types import FloatArray, IntArray, ObservationKind, States, Vectors, freeze
+from riskgrad.types import FloatArray, IntArray, MemoryKind, ObservationKind, States, Vectors, freeze
 
 if TYPE_CHECKING:
     from riskgrad.policy.base import Policy
-
-MemoryKind = Literal["time", "return", "both"]
-MEMORY_KINDS: Final[tuple[MemoryKind, ...]] = get_args(MemoryKind)
 
 MOST_TIMES: Final = 64  # cells of time
 MOST_VALUES: Final = 48  # returns so far that have a cell each
@@ -193,14 +190,6 @@ class Memory:
 
 
 MEMORY_WORDS: Final = {"time": "the time left", "return": "the return so far", "both": "time left and return so far"}
-
-
-def check_memory(name: str, value: Any) -> MemoryKind:
-    """Refuse what is no kind of memory."""
-    for kind in MEMORY_KINDS:
-        if isinstance(value, str) and value == kind:
-            return kind
-    raise UnknownNameError(name, str(value), MEMORY_KINDS, "or None for a policy without memory")
 
 
 def find_edges(returns: ArrayLike) -> tuple[float, ...]:

@@ -13,44 +13,41 @@ from typing import Final
 
 from riskgrad.errors import InputError
 from riskgrad.policy import Policy
-from riskgrad.policy.memory import Memory, MemoryKind, find_edges, find_scale, with_memory
+from riskgrad.policy.memory import Memory, find_edges, find_scale, with_memory
 from riskgrad.random import Purpose, Stream
-from riskgrad.settings import TrainOptions
 from riskgrad.sources import Source
-from riskgrad.types import States
+from riskgrad.types import MemoryKind, States
 
-PILOT_EPISODES: Final = 400
-MOST_OF_BUDGET: Final = 0.1
-LEAST_EPISODES: Final = 20
 KEY: Final = 1  # tells its episodes from those that normalization begins with
 
 
-def fit_memory(source: Source, policy: Policy, options: TrainOptions) -> tuple[Policy, int]:
-    """Give the policy with the memory that was asked for, and how many episodes of a pilot that took."""
-    kind, own = options.memory, policy.memory
+def fit_memory(source: Source, policy: Policy, kind: MemoryKind | None, seed: int, episodes: int) -> tuple[Policy, int]:
+    """Give the policy with the memory that was asked for, and how many episodes of a pilot that took.
+
+    Args:
+        source: where episodes come from.
+        policy: without memory, or with one of its own.
+        kind: what was asked for; None leaves the policy as it is.
+        seed: the run's seed.
+        episodes: of a pilot, where one is needed.
+    """
+    own = policy.memory
     if kind is None or (own is not None and own.kind == kind):
         return policy, 0
     if own is not None:
         raise InputError("memory", f"be that of the policy, {own.kind!r}", kind)
-    gives = source.gives
-    if gives is None or not source.remembers:
+    if not source.remembers:
         raise InputError("memory", "be left out for a source that does not show it", kind)
-    plays = kind != "time" and source.logged is None
-    episodes = count_pilot(options.max_episodes) if plays else 0
-    return with_memory(policy, _fit(source, policy, kind, options.seed, episodes)), episodes
-
-
-def count_pilot(budget: int | None) -> int:
-    """Give the episodes of a pilot within a budget in episodes, if there is one."""
-    most = PILOT_EPISODES if budget is None else int(MOST_OF_BUDGET * budget)
-    return max(LEAST_EPISODES, min(PILOT_EPISODES, most))
+    played = 0 if kind == "time" or source.logged is not None else episodes
+    return with_memory(policy, _fit(source, policy, kind, seed, episodes)), played
 
 
 def _fit(source: Source, policy: Policy, kind: MemoryKind, seed: int, episodes: int) -> Memory:
-    """Fit a memory to the returns so far of these episodes, or of a log."""
+    """Fit a memory to the returns so far of this many episodes, or of a log."""
     gives, horizon, discount = source.gives, source.horizon, source.discount
     if gives is None or horizon is None or discount is None:
-        raise InputError("memory", "be left out for a source that does not say its horizon and discount", kind)
+        rule = "be left out for a source that does not say what it gives, its horizon and its discount"
+        raise InputError("memory", rule, kind)
     memory = Memory(kind, gives, horizon, discount, bumps=not isinstance(gives, States) and not policy.layered)
     if kind == "time":
         return memory

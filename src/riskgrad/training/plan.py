@@ -28,6 +28,9 @@ TIMES_JUDGED: Final = 4  # how often iterates are judged by held-out episodes, b
 HELD_OUT_SHARE: Final = 0.1  # these episodes, as a part of those for training
 LEAST_ITERATIONS: Final = 80  # a budget that allows fewer with the usual m makes m smaller
 LEAST_IN_TAIL: Final = 2  # episodes that a small budget leaves in the tail of each estimate
+PILOT_EPISODES: Final = 400  # by which memory of the return is fitted
+PILOT_SHARE: Final = 0.1  # the most of a budget that they take
+LEAST_OF_PILOT: Final = 20  # and the fewest that they are
 UNKNOWN_SLOPE: Final = 10.0  # stands for M_g' where the measure is no distortion, or has no bound
 STEP: Final = 0.1  # of Adam
 LAYERED_STEP: Final = 0.4  # longest step of a network, over all parameters, which multiply one another
@@ -196,6 +199,13 @@ def afford_iterations(options: TrainOptions, cost: int, first: int) -> int:
         rule = f"allow one iteration and the episodes that judge it, {total(1)} episodes"
         raise InputError("max_episodes", rule, budget)
     return count
+
+
+def afford_pilot(options: TrainOptions) -> int:
+    """Give the episodes of a pilot, to which memory is fitted: the usual ones, or fewer on a small budget."""
+    budget = options.max_episodes
+    most = PILOT_EPISODES if budget is None else int(PILOT_SHARE * budget)
+    return max(LEAST_OF_PILOT, min(PILOT_EPISODES, most))
 
 
 def judged_iterations(iterations: int) -> frozenset[int]:
