@@ -284,3 +284,19 @@ def test_a_longer_model_shows_later_times_as_the_last():
     law, _ = enumerate_histories(model(0.7, horizon=6), policy, theta)
     drawn = TabularSource(model(0.7, horizon=6)).returns(policy, theta[None], 100_000, STREAM).values[0]
     assert gap_to_law(law, drawn) <= 1.0
+
+
+def test_what_is_exact_for_states_refuses_a_policy_that_remembers():
+    mdp = model(1.0)
+    policy, theta = remembering(mdp, "time")
+    with pytest.raises(InputError, match="policy must have no memory, since the states of the model do not tell it"):
+        rg.exact.gradient(mdp, policy, theta, rg.risk.Mean())
+
+
+def test_a_film_shows_a_policy_with_memory():
+    from riskgrad.sources.gymnasium.film import film_source, frames  # noqa: PLC0415 - drawing is slow to import
+
+    source = film_source("FrozenLake-v1", horizon=8)
+    policy = with_memory(TabularGibbs(16, 4), Memory("both", source.gives, 8, 1.0, edges=(0.5,)))
+    played = source.returns(policy, np.zeros((1, policy.dim)), 2, STREAM)
+    assert len(frames(source, policy, np.zeros(policy.dim), STREAM, 2)) == np.sum(played.lengths) + 2
