@@ -231,7 +231,12 @@ def sample_remembering_returns(
 
 @kernel
 def sample_returns_so_far(
-    episodes: int, key: np.uint64, thresholds: Words, tables: OutcomeTables, heads: Words | None
+    episodes: int,
+    key: np.uint64,
+    thresholds: Words,
+    tables: OutcomeTables,
+    heads: Words | None,
+    cells: MemoryCells | None,
 ) -> FloatArray:
     """Sample episodes of one policy and give the return so far before each of their steps, one after the other."""
     found, used = np.empty(1024), 0
@@ -243,7 +248,10 @@ def sample_returns_so_far(
                 found = np.append(found, found)
             found[used] = total
             used += 1
-            state, _, outcome, code = _draw_step(state, code, np.uint64(0), thresholds, tables, heads)
+            place = np.uint64(0)
+            if cells is not None:
+                place = _find_cell(cells, length, total) * tables.size
+            state, _, outcome, code = _draw_step(state, code, place, thresholds, tables, heads)
             total += factor * tables.reward[outcome]
             factor *= tables.discount
             length += ONE
@@ -266,16 +274,14 @@ def sample_visits(
     """Sample the episodes begin:end of one policy and keep what they visited.
 
     It fills their part of values, lengths and visited [m], the last being the number of different pairs met. With
-    cells of memory a state in another cell is another state: the cell times S, plus the state.
+    cells of memory a state in another cell is another state, the cell times S plus the state, and each step is kept:
+    few of them meet a pair again, and there are many pairs.
 
     Returns:
         codes of the pairs (state, action), episode by episode in the order of their first visit, and their counts.
     """
     codes, counts = np.empty(1024, dtype=np.int64), np.empty(1024, dtype=np.int64)
-    pairs = np.int64(tables.size)
-    if cells is not None:
-        pairs *= cells.n_cells
-    where = np.full(pairs, -1)  # where a pair was last written
+    where = np.full(np.int64(tables.size), -1)  # where a pair was last written
     used = 0
     for e in range(begin, end):
         first = used
@@ -286,14 +292,13 @@ def sample_visits(
             if cells is not None:
                 place = _find_cell(cells, length, total) * tables.size
             state, pair, outcome, code = _draw_step(state, code, place, thresholds, tables, heads)
-            pair += place
             total += factor * tables.reward[outcome]
             factor *= tables.discount
             length += ONE
-            if where[pair] < first:
+            if where[pair] < first or cells is not None:
                 if used == len(codes):
                     codes, counts = np.append(codes, codes), np.append(counts, counts)
-                where[pair], codes[used], counts[used] = used, pair, 0
+                where[pair], codes[used], counts[used] = used, place + pair, 0
                 used += 1
             counts[where[pair]] += 1
         values[e], lengths[e], visited[e] = total, length, used - first

@@ -183,7 +183,7 @@ class Source(ABC):
         Memory is fitted to them; only where the source `remembers`.
 
         Args:
-            policy: what acts, without memory.
+            policy: what acts.
             theta: its parameters [d].
             episodes: m.
             stream: where the random numbers come from.

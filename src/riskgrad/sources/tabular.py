@@ -137,8 +137,10 @@ class TabularSource(Source):
             )
 
         codes, counts = zip(*in_blocks(block, m, self.threads), strict=True)
-        visits = np.concatenate(codes)
-        states, actions = np.divmod(np.arange(len(thresholds)), self._tables.stride)
+        visits, pairs = np.concatenate(codes), np.arange(len(thresholds))
+        if len(pairs) > len(visits):  # as with memory, where most pairs are never met
+            pairs, visits = np.unique(visits, return_inverse=True)
+        states, actions = np.divmod(pairs, self._tables.stride)
         met = np.bincount(visits, minlength=len(states)) > 0
         logs = np.zeros(len(states))
         logs[met] = policy.log_prob(vector, states[met], actions[met])
@@ -155,9 +157,9 @@ class TabularSource(Source):
     def returns_so_far(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> FloatArray:
         """Play m episodes of one policy and give the return so far at each step; see `Source.returns_so_far`."""
         m, vector = check_count("episodes", episodes), check_theta(theta, policy.dim)
-        thresholds = self._thresholds(policy, vector[None]).ravel()
+        thresholds, cells = self._thresholds(policy, vector[None]).ravel(), self._cells(policy.memory)
         key = stream.keys(np.zeros(1, dtype=np.int64))[0]
-        return sampler.sample_returns_so_far(m, key, thresholds, self._tables, self._heads)
+        return sampler.sample_returns_so_far(m, key, thresholds, self._tables, self._heads, cells)
 
     def fingerprint(self) -> str:
         """Name the model by its numbers."""
