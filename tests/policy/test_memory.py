@@ -7,7 +7,7 @@ import pytest
 
 import riskgrad as rg
 from riskgrad.errors import InputError
-from riskgrad.policy import MLP, Deterministic, Gaussian, Greedy, LinearSoftmax, Normalized, TabularGibbs
+from riskgrad.policy import MLP, Deterministic, Gaussian, Greedy, LinearSoftmax, Normalized, SharedTable, TabularGibbs
 from riskgrad.policy.base import describe_policy, rebuild_policy
 from riskgrad.policy.memory import Memory, find_edges, find_scale, with_memory
 from riskgrad.testing import check_policy
@@ -91,6 +91,7 @@ def test_the_scale_is_robust_and_never_zero():
     ("policy", "memory"),
     [
         (TabularGibbs(5, 2), CELLS),
+        (SharedTable(5, 2), CELLS),
         (MLP(5, 2, ()), CELLS),
         (LinearSoftmax(3, 2, feature_bound=1.0), NUMBERS),
         (MLP(3, 2, (4,)), NUMBERS),
@@ -136,3 +137,19 @@ def test_a_policy_of_a_users_function_is_refused_in_one_line():
 def test_no_other_kind_of_memory_is_taken(bad):
     with pytest.raises(InputError, match=r"^memory must be one of both, return, time, got"):
         rg.train(rg.mdp.two_roads(), "mean", memory=bad, iterations=1)
+
+
+def test_cells_share_a_row_and_have_one_of_their_own():
+    policy = with_memory(SharedTable(5, 2), CELLS)
+    assert (policy.dim, SharedTable(5, 2).dim) == ((5 + 80) * 2, 10)
+    theta = np.random.default_rng(0).normal(size=policy.dim)
+    summed = np.tile(theta[:10], 16) + theta[10:]
+    table, seen = TabularGibbs(80, 2), np.arange(80)
+    np.testing.assert_allclose(policy.probabilities(theta, seen), table.probabilities(summed, seen), rtol=1e-14)
+    actions, scale = seen % 2, np.cos(np.arange(80.0))
+    own = table.score_sum(summed, seen, actions, scale)
+    shared = own.reshape(16, 10).sum(axis=0)
+    np.testing.assert_allclose(policy.score_sum(theta, seen, actions, scale), np.concatenate([shared, own]), atol=1e-14)
+    # the bounds are those of the features: two ones for each action
+    assert policy.score_bounds == pytest.approx((2.0, 1.0))
+    assert SharedTable(5, 2).score_bounds == pytest.approx(TabularGibbs(5, 2).score_bounds)

@@ -4,7 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 from support.environments import Countdown, register
-from support.memory import Walked, enumerate_histories, with_time
+from support.memory import Walked, WithReturns, enumerate_histories, with_time
 
 import riskgrad as rg
 from riskgrad.backend import Processes
@@ -72,6 +72,16 @@ def test_memory_of_the_time_is_a_policy_of_the_model_with_time():
     np.testing.assert_allclose(law.mean, truth.mean, rtol=1e-13)
     np.testing.assert_allclose(law.variance, truth.variance, rtol=1e-12)
     assert gap_to_law(truth, TabularSource(mdp).returns(policy, theta[None], 200_000, STREAM).values[0]) <= 1.0
+
+
+def test_memory_of_both_is_a_policy_of_the_model_with_time_and_return():
+    mdp = model(1.0)
+    policy, theta = remembering(mdp, "both")
+    wide = WithReturns(mdp)
+    truth = return_law(wide.model, policy.probabilities(theta, wide.seen(policy.memory)))
+    law, _ = enumerate_histories(mdp, policy, theta)
+    np.testing.assert_allclose(law.values, truth.values, rtol=1e-13)
+    np.testing.assert_allclose(law.probabilities, truth.probabilities, rtol=1e-12)
 
 
 @pytest.mark.parametrize("discount", [1.0, 0.7])

@@ -54,6 +54,40 @@ def with_time(mdp: FiniteMDP) -> FiniteMDP:
     return FiniteMDP.from_outcomes(outcomes, start=start, horizon=mdp.horizon, discount=mdp.discount, terminal=terminal)
 
 
+class WithReturns:
+    """The model whose state is (t, s, y), y the return so far: a policy of it remembers both, and the law is exact.
+
+    Attributes:
+        model: the model; discount is 1 there and here.
+        times, states, returns: what each of its states stands for.
+    """
+
+    def __init__(self, mdp: FiniteMDP) -> None:
+        assert mdp.discount == 1.0
+        known: dict[tuple[int, int, float], int] = {}
+        for state in np.flatnonzero(mdp.start).tolist():
+            known[0, state, 0.0] = len(known)
+        start, outcomes = mdp.start[[state for _, state, _ in known]], []
+        while len(outcomes) < len(known):
+            t, state, total = list(known)[len(outcomes)]
+            last, actions = t + 1 == mdp.horizon, []
+            for row in range(state * mdp.n_actions, (state + 1) * mdp.n_actions):
+                actions.append([])
+                for k in range(mdp.offsets[row], mdp.offsets[row + 1]):
+                    after = (t + 1, int(mdp.next_states[k]), round(total + float(mdp.rewards[k]), 9))
+                    over = last or bool(mdp.ends[k])
+                    place = len(outcomes) if over else known.setdefault(after, len(known))
+                    actions[-1].append((mdp.probabilities[k], place, mdp.rewards[k], over))
+            outcomes.append(actions)
+        self.times, self.states, self.returns = (np.array(part) for part in zip(*known, strict=True))
+        whole = np.concatenate([start, np.zeros(len(known) - len(start))])
+        self.model = FiniteMDP.from_outcomes(outcomes, start=whole, horizon=mdp.horizon)
+
+    def seen(self, memory):
+        """Give what a policy with memory sees in each state."""
+        return memory.extend(self.states, self.times, self.returns)
+
+
 class Walked(gymnasium.Env):
     """A finite model as an environment."""
 

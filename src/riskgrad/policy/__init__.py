@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from riskgrad.policy.linear import LinearSoftmax as LinearSoftmax
     from riskgrad.policy.mlp import MLP as MLP
     from riskgrad.policy.normalized import Normalized as Normalized
+    from riskgrad.policy.shared_table import SharedTable as SharedTable
     from riskgrad.policy.torch_module import TorchModule as TorchModule
 
 __all__: list[str] = ["POLICIES", "Memory", "ObservationStatistics", "Policy"]
