@@ -18,7 +18,8 @@ from riskgrad.run import Run
 from riskgrad.settings import Settings, TrainOptions, facts_of, read_options
 from riskgrad.sources import Environment, choose_policy, open_source
 from riskgrad.training.loop import run_training
-from riskgrad.training.plan import plan_training
+from riskgrad.training.pilot import fit_memory
+from riskgrad.training.plan import afford_pilot, plan_training
 from riskgrad.types import describe
 
 Given = ParamSpec("Given")
@@ -67,8 +68,9 @@ def train(env: Environment, risk: str | RiskMeasure, **given: Any) -> Run:
     known = Settings(risk=describe(measure), estimator=measure.estimator_name, own_start=options.theta is not None)
     with open_source(env, options) as source:
         known = replace(known, env=env if isinstance(env, str) else None, source=source.fingerprint())
-        policy, name = choose_policy(source, options.policy)
+        plain, name = choose_policy(source, options.policy)
+        policy, pilot = fit_memory(source, plain, options.memory, options.seed, afford_pilot(options))
         known = replace(known, policy=name, policy_facts=describe_policy(policy))
         theta = policy.first_theta(options.theta, options.seed)
-        plan = plan_training(source, policy, theta, way, options, known)
+        plan = plan_training(source, policy, theta, way, options, known, pilot)
         return replace(run_training(plan, options), given_risk=measure, given_options=options.env_options)

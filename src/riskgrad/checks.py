@@ -6,13 +6,13 @@ A check gives the value back, as the plain type that the code goes on with.
 import math
 from collections.abc import Mapping
 from numbers import Real
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskgrad.errors import InputError
-from riskgrad.types import FloatArray, IntArray
+from riskgrad.errors import InputError, UnknownNameError
+from riskgrad.types import FloatArray, IntArray, MemoryKind
 
 
 def check_count(name: str, value: object, least: int = 1) -> int:
@@ -50,6 +50,15 @@ def check_not_negative(name: str, value: object) -> float:
     if not 0.0 <= check_number(name, value) < math.inf:
         raise InputError(name, "be finite and not negative", value)
     return float(value)  # pyright: ignore[reportArgumentType]
+
+
+def check_memory(name: str, value: object) -> MemoryKind:
+    """Refuse what is no kind of memory."""
+    kinds: tuple[MemoryKind, ...] = get_args(MemoryKind)
+    for kind in kinds:
+        if isinstance(value, str) and value == kind:
+            return kind
+    raise UnknownNameError(name, str(value), kinds, "or None for a policy without memory")
 
 
 def check_discount(discount: float) -> float:

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from riskgrad.checks import check_count, check_not_negative
+from riskgrad.checks import check_count, check_memory, check_not_negative
 from riskgrad.errors import InputError, UnknownNameError, refuse_unknown_keyword
-from riskgrad.types import describe
+from riskgrad.types import MemoryKind, describe
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -141,6 +141,13 @@ class Options:
         Rule("a table for states, linear elsewhere", lambda *_: None),
         str,
         "table, linear, mlp, deterministic or another that riskgrad parts lists; in Python also a value.",
+        panel="",
+    )
+    memory: MemoryKind | None = option(
+        None,
+        str,
+        "What the policy sees besides the observation: time (left), return (so far) or both; by default nothing.",
+        check=check_memory,
         panel="",
     )
     horizon: int | None = option(

@@ -16,7 +16,7 @@ policy says what it reads and how it acts, and `riskgrad.sources.base.check_fit`
 import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -83,6 +83,7 @@ class Numbers:
         return len(self.low)
 
 
+MemoryKind = Literal["time", "return", "both"]
 ObservationKind = States | Vectors
 ActionKind = Choice | Choices | Numbers
 

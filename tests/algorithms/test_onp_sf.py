@@ -134,7 +134,9 @@ def test_unknown_names_list_what_there_is():
         train("cvr:0.1")
     with pytest.raises(UnknownNameError, match="schedule must be one of paper, practical"):
         train(schedule="theory")
-    with pytest.raises(InputError, match="one of deterministic, linear, mlp, table, got 'gibbs'; or pass a policy"):
+    with pytest.raises(
+        InputError, match="one of deterministic, linear, mlp, shared-table, table, got 'gibbs'; or pass a policy"
+    ):
         train_plainly(rg.OnPSF, SOURCE, "gibbs", "mean", iterations=1)
     with pytest.raises(TypeError, match="speed"):
         train(speed=1)

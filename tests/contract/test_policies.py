@@ -129,7 +129,9 @@ def test_a_registered_policy_is_found_by_its_name():
     try:
         source = resolve_source(rg.mdp.two_roads())
         assert repr(make_policy(source, "halves")) == repr(make_policy(source))
-        with pytest.raises(InputError, match="policy must be one of deterministic, halves, linear, mlp, table"):
+        with pytest.raises(
+            InputError, match="policy must be one of deterministic, halves, linear, mlp, shared-table, table"
+        ):
             make_policy(source, "halve")
     finally:
         POLICIES.forget(Halves)

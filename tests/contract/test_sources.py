@@ -75,9 +75,11 @@ def test_policies_without_a_density_are_checked_as_far_as_they_go():
 class Broken(Source):
     """A source of which one answer is put wrong."""
 
-    def __init__(self, returns=None, record=None, return_range=None):
+    remembers = True
+
+    def __init__(self, returns=None, record=None, return_range=None, so_far=None):
         self.true = TabularSource(mdp.two_roads())
-        self.change_returns, self.change_record = returns, record
+        self.change_returns, self.change_record, self.change_so_far = returns, record, so_far
         self.range = return_range or self.true.return_range
 
     @property
@@ -96,6 +98,10 @@ class Broken(Source):
         batch = self.true.record(policy, theta, episodes, stream)
         return self.change_record(batch) if self.change_record else batch
 
+    def returns_so_far(self, policy, theta, episodes, stream):
+        so_far = self.true.returns_so_far(policy, theta, episodes, stream)
+        return self.change_so_far(so_far) if self.change_so_far else so_far
+
 
 def fewer(found):
     return dataclasses.replace(found, values=found.values[:, 1:], lengths=found.lengths[:, 1:])
@@ -108,6 +114,8 @@ def fewer(found):
         ({"returns": "pairs"}, "one pair"),
         ({"returns": "seed"}, "another seed"),
         ({"return_range": (-1.0, 0.0)}, "return_range"),
+        ({"so_far": lambda y: y[1:]}, "tells each step"),
+        ({"so_far": lambda y: y + 1.0}, "begins at 0"),
         ({"record": lambda b: dataclasses.replace(b, counts=b.counts + 1)}, "as many visits as steps"),
         ({"record": lambda b: dataclasses.replace(b, log_behavior=b.log_behavior - 0.5)}, "how likely"),
         (

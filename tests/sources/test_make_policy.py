@@ -63,7 +63,7 @@ def test_what_a_wrapper_shows_is_no_longer_known_to_be_one_hot():
 
 
 def test_refuses_in_one_line():
-    with pytest.raises(UnknownNameError, match="policy must be one of deterministic, linear, mlp, table"):
+    with pytest.raises(UnknownNameError, match="policy must be one of deterministic, linear, mlp, shared-table, table"):
         make_policy(resolve_source("Pendulum-v1"), "mpl")
     with pytest.raises(InputError, match="policy must not be a table where actions are numbers"):
         make_policy(resolve_source("Pendulum-v1"), "table")

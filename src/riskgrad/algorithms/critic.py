@@ -1,3 +1,4 @@
+# pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
 """The critic algorithm: ascent along what a critic of the influence says, several ways to the measure in a race.
 
 Each iteration plays a batch with every ascent that is still in the race, adds its steps to the log, makes a model of

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from riskgrad.critic.graph import Gains, ValueGraph
+from riskgrad.critic.graph import Gains, Sweeper, ValueGraph
 from riskgrad.critic.utility import Utility, find_utility
 from riskgrad.kernels.formulas import log_of
 from riskgrad.policy import Policy
@@ -53,20 +53,21 @@ def table_of(policy: Policy, theta: FloatArray, rows: int) -> FloatArray:
     return policy.probabilities(theta, np.arange(rows))
 
 
-def advise(graph: ValueGraph, policy: Policy, theta: FloatArray, risk: RiskMeasure, bonus: float) -> Advice:
+def advise(sweeper: Sweeper, policy: Policy, theta: FloatArray, risk: RiskMeasure, bonus: float) -> Advice:
     """Ask the critic at a policy.
 
     Args:
-        graph: the learned model.
+        sweeper: over the learned model.
         policy: what acts.
         theta: its parameters [d].
         risk: the measure that is climbed.
         bonus: for random actions, as a part of the utility's standard deviation in an episode.
     """
+    graph = sweeper.graph
     table = table_of(policy, theta, len(graph.known))
-    law = graph.law(table)
+    law = sweeper.law(table)
     utility = find_utility(risk, graph.ends, law)
-    found = graph.gains(table, utility.values, utility.tails)
+    found = sweeper.gains(table, utility.values, utility.tails)
     return _weigh(graph, table, found, utility, risk, law, bonus)
 
 

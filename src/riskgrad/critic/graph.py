@@ -14,7 +14,7 @@ import numpy as np
 
 from riskgrad.critic.log import Block
 from riskgrad.critic.outcomes import OutcomeModel
-from riskgrad.kernels import value_sweeps
+from riskgrad.kernels import value_layout, value_sweeps
 from riskgrad.kernels.compile import contiguous
 from riskgrad.kernels.knots import place_knots, sort_by_time
 from riskgrad.kernels.outcome_counts import returns_so_far
@@ -62,6 +62,7 @@ class ValueGraph:
         mean_length: of recent episodes.
         known: which actions were met in each state, by rows [rows, A].
         ends: knots of the final return [E].
+        layout: nodes and outcomes as kernels read them.
     """
 
     def __init__(
@@ -75,9 +76,9 @@ class ValueGraph:
     ) -> None:
         self.model, self._policy, self._discount = model, policy, discount
         n_states, n_actions = model.counts.shape
-        self._powers = np.cumprod(np.concatenate([[1.0], np.full(horizon - 1, discount)]))
+        self._powers = _powers(discount, horizon)
         begins, sums, returns, self.mean_length = _sort_recent(recent, horizon, discount)
-        self._low, self._high = value_sweeps.find_ranges(
+        self._low, self._high = value_layout.find_ranges(
             horizon,
             n_states,
             n_actions,
@@ -92,10 +93,8 @@ class ValueGraph:
         self._lay_out(FEWEST_KNOTS if straight else KNOTS, END_KNOTS)
         if self.edges > MOST_EDGES and not straight:
             self._lay_out(max(FEWEST_KNOTS, KNOTS * MOST_EDGES // self.edges), END_KNOTS)
-        cells = 1 + int(np.max(self._layout.cells))
-        self.known = np.tile(model.counts > 0.0, (cells, 1))
-        self._mass, self._astray = np.empty(int(self._layout.node[-1])), np.zeros(int(self._layout.node[-1]))
-        self._law = np.empty(len(self.ends))
+        memory = None if policy is None else policy.memory
+        self.known = np.tile(model.counts > 0.0, (1 if memory is None else memory.cells, 1))
 
     def _lay_out(self, most: int, most_ends: int) -> None:
         model, horizon = self.model, len(self._powers)
@@ -105,7 +104,7 @@ class ValueGraph:
         )
         lo, hi = np.empty(horizon * n_states, dtype=np.int64), np.empty(horizon * n_states, dtype=np.int64)
         node = np.zeros(horizon * n_states + 1, dtype=np.int64)
-        layout = value_sweeps.Layout(
+        layout = value_layout.Layout(
             horizon=horizon,
             n_states=n_states,
             n_actions=n_actions,
@@ -126,24 +125,50 @@ class ValueGraph:
             node=node,
             cells=self._find_cells(offsets, knots),
         )
-        value_sweeps.find_windows(layout)
+        value_layout.find_windows(layout)
         widths = np.where(hi < 0, 0, hi - lo + 1)
         node[1:] = np.cumsum(widths)
         per_state = model.groups[n_actions::n_actions] - model.groups[:-1:n_actions]
         self.edges = int(np.sum(widths.reshape(horizon, n_states) * per_state))
-        self._layout = layout
+        self.layout = layout
 
     def _find_cells(self, offsets: IntArray, knots: FloatArray) -> IntArray:
         memory = None if self._policy is None else self._policy.memory
         if memory is None:
             return np.zeros(len(knots), dtype=np.int64)
         times = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-        rows = memory.extend(np.zeros(len(knots), dtype=np.int64), times, knots)
-        return np.asarray(rows, dtype=np.int64) // len(self.model.starts)
+        return memory.find_cells(times, knots)
+
+    def among_known(self, table: FloatArray) -> FloatArray:
+        """Give the chances of the actions that were met [rows, A]; what was never met cannot be foreseen."""
+        chances = np.where(self.known, table, 0.0)
+        return chances / np.maximum(np.sum(chances, axis=1, keepdims=True), 1e-300)
+
+    def read_values(self, gains: Gains, block: Block) -> FloatArray:
+        """Give V at each step of a batch [N], between the knots of its time."""
+        times, sums = _sums_of(block, self._discount)
+        found = np.empty(len(sums))
+        states = contiguous(block.states, np.int64)
+        value_sweeps.read_values(self.layout, gains.values, states, times, sums, found)
+        return found
+
+
+class Sweeper:
+    """Sweeps over a graph, for one ascent at a time; several may sweep over one graph at once.
+
+    Args:
+        graph: the model.
+    """
+
+    def __init__(self, graph: ValueGraph) -> None:
+        nodes = int(graph.layout.node[-1])
+        self.graph = graph
+        self._mass, self._astray, self._law = np.empty(nodes), np.zeros(nodes), np.empty(len(graph.ends))
 
     def law(self, table: FloatArray) -> FloatArray:
         """Give the chance of each final knot [E] under the chances of actions [rows, A]."""
-        value_sweeps.sweep_forward(self._layout, self._among_known(table), self._mass, self._law)
+        graph = self.graph
+        value_sweeps.sweep_forward(graph.layout, graph.among_known(table), self._mass, self._law)
         return self._law / np.sum(self._law)
 
     def gains(self, table: FloatArray, utility: FloatArray, tails: tuple[float, float]) -> Gains:
@@ -154,13 +179,13 @@ class ValueGraph:
             utility: of each final knot [E].
             tails: its slope below the first knot and above the last.
         """
-        values, sums = np.empty(len(self._mass)), np.empty(table.shape)
+        graph, values, sums = self.graph, np.empty(len(self._mass)), np.empty(table.shape)
         weights, visits = np.empty(len(table)), np.empty(len(table))
-        acting = self._among_known(table)
+        acting = graph.among_known(table)
         value_sweeps.sweep_backward(
-            self._layout, acting, utility, tails, self._mass, self._astray, values, sums, weights, visits
+            graph.layout, acting, utility, tails, self._mass, self._astray, values, sums, weights, visits
         )
-        gains = np.where(self.known, sums / np.maximum(weights, 1e-300)[:, None], 0.0)
+        gains = np.where(graph.known, sums / np.maximum(weights, 1e-300)[:, None], 0.0)
         return Gains(values, gains, visits)
 
     def go_astray(self, table: FloatArray) -> None:
@@ -169,22 +194,10 @@ class ValueGraph:
         A row that the policy hardly ever visits would otherwise never learn what to do, and so never become worth a
         visit.
         """
+        graph = self.graph
         mixed = (1.0 - ASTRAY) * table + ASTRAY / table.shape[1]
-        value_sweeps.sweep_forward(self._layout, self._among_known(mixed), self._astray, self._law)
+        value_sweeps.sweep_forward(graph.layout, graph.among_known(mixed), self._astray, self._law)
         self._astray *= ASTRAY_WEIGHT
-
-    def _among_known(self, table: FloatArray) -> FloatArray:
-        """Give the chances of the actions that were met; what was never met cannot be foreseen."""
-        chances = np.where(self.known, table, 0.0)
-        return chances / np.maximum(np.sum(chances, axis=1, keepdims=True), 1e-300)
-
-    def read_values(self, gains: Gains, block: Block) -> FloatArray:
-        """Give V at each step of a batch [N], between the knots of its time."""
-        times, sums = _sums_of(block, self._discount)
-        found = np.empty(len(sums))
-        states = contiguous(block.states, np.int64)
-        value_sweeps.read_values(self._layout, gains.values, states, times, sums, found)
-        return found
 
 
 def _sums_of(block: Block, discount: float) -> tuple[IntArray, FloatArray]:
@@ -198,13 +211,20 @@ def _sort_recent(recent: list[Block], horizon: int, discount: float) -> tuple[In
     parts = [_sums_of(block, discount) for block in recent]
     times, sums = (np.concatenate(part) for part in zip(*parts, strict=True))
     begins, by_time = sort_by_time(horizon, times, sums)
-    powers = np.cumprod(np.concatenate([[1.0], np.full(horizon - 1, discount)]))
+    powers = _powers(discount, horizon)
     finals: list[FloatArray] = []
     for block, (when, before) in zip(recent, parts, strict=True):
         last = block.offsets[1:] - 1
         finals.append(before[last] + powers[when[last]] * block.rewards[last])
     returns = np.sort(np.concatenate(finals))
     return begins, by_time, returns, len(sums) / len(returns)
+
+
+def _powers(discount: float, horizon: int) -> FloatArray:
+    """Give the discount to the power of t, by products [T]."""
+    factors = np.full(horizon, discount)
+    factors[0] = 1.0
+    return np.asarray(np.cumprod(factors), dtype=np.float64)
 
 
 def _slopes(knots: FloatArray, offsets: IntArray) -> FloatArray:

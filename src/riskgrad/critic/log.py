@@ -1,7 +1,7 @@
 """The log of steps: everything that was played, in blocks that are appended and never written again.
 
 A block is one batch of one policy. In memory it is a few compact columns; on disk it is a head with a checksum and the
-columns, compressed. A log has a cap in bytes: beyond it the oldest blocks are forgotten, and with them what they taught.
+columns, compressed. A log has a cap in bytes, beyond which the oldest blocks are forgotten, and what they taught.
 """
 
 import struct

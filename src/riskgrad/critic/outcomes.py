@@ -99,7 +99,7 @@ class OutcomeCounts:
         used, size = self._used, self.n_states * self.n_actions
         order, groups, firsts, first_rows = self._sort()
         counts, pairs = self._counts[:used][order], self._pairs[:used][order]
-        totals = np.bincount(pairs, weights=counts, minlength=size)
+        totals = np.asarray(np.bincount(pairs, weights=counts, minlength=size), dtype=np.float64)
         rewards = self._rewards[:used].view(np.float64)[order]
         return OutcomeModel(
             groups=groups,

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from riskgrad.critic.actor import Advice, table_of
-from riskgrad.critic.graph import ValueGraph
+from riskgrad.critic.graph import Sweeper
 from riskgrad.critic.log import Block
 from riskgrad.critic.utility import find_utility
 from riskgrad.kernels.formulas import log_of
@@ -21,7 +21,7 @@ FEW_VISITS: Final = 5.0  # of a batch to a row, that count half
 
 
 def advise_by_returns(
-    graph: ValueGraph,
+    sweeper: Sweeper,
     policy: Policy,
     theta: FloatArray,
     risk: RiskMeasure,
@@ -32,7 +32,7 @@ def advise_by_returns(
     """Give what a batch of the policy says about its actions.
 
     Args:
-        graph: the learned model, for values to compare with.
+        sweeper: over the learned model, for values to compare with.
         policy: what acted.
         theta: its parameters [d].
         risk: the measure that is climbed.
@@ -40,9 +40,10 @@ def advise_by_returns(
         batch: the episodes, as the policy saw them.
         block: the same episodes by the states of the environment.
     """
+    graph = sweeper.graph
     table = table_of(policy, theta, len(graph.known))
-    utility = find_utility(risk, graph.ends, graph.law(table))
-    values = graph.read_values(graph.gains(table, utility.values, utility.tails), block)
+    utility = find_utility(risk, graph.ends, sweeper.law(table))
+    values = graph.read_values(sweeper.gains(table, utility.values, utility.tails), block)
     gains, visits = weigh_returns(table, risk, batch, values)
     logs = log_of(np.maximum(table, 1e-300))
     entropies = -np.sum(table * logs, axis=1)

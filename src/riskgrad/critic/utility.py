@@ -24,7 +24,7 @@ class Utility:
 
 
 def find_utility(risk: RiskMeasure, knots: FloatArray, law: FloatArray) -> Utility:
-    """Give the influence of a measure at a law on knots; beyond what has mass it goes on as the measure weighs it there.
+    """Give the influence of a measure at a law on knots; beyond what has mass it goes on with the slope that it has.
 
     Args:
         risk: the measure; it must have an influence.

@@ -18,6 +18,7 @@ the measure's `influence` picks.
 import numpy as np
 from numpy.typing import ArrayLike
 
+from riskgrad.errors import InputError
 from riskgrad.exact.graph import check_table, graph_of, step_of
 from riskgrad.exact.law import MAX_ATOMS, Layer, final_law, layers, return_law, rounding_width, shifts
 from riskgrad.kernels.recursion import pull_adjoints_back
@@ -41,7 +42,9 @@ def value(mdp: FiniteMDP, policy: Policy, theta: ArrayLike, rho: RiskMeasure, ma
 
 
 def policy_table(mdp: FiniteMDP, policy: Policy, theta: ArrayLike) -> FloatArray:
-    """Give the probability of each action in each state [S, A]."""
+    """Give the probability of each action in each state [S, A]; refuse a policy by which it depends on more."""
+    if policy.memory is not None:
+        raise InputError("policy", "have no memory, since the states of the model do not tell it", policy.memory)
     return policy.probabilities(theta, np.arange(mdp.n_states))
 
 

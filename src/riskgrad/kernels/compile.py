@@ -11,7 +11,8 @@ which a new version may change: pyproject.toml keeps numba below the first versi
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, cast
 
 import numba
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 Answer = TypeVar("Answer")
+Item = TypeVar("Item")
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 SMALLEST_SHARE = 64  # of a thread's part of the work, which the last blocks have
@@ -119,3 +121,11 @@ def _block_ends(begin: int, size: int, threads: int) -> list[int]:
 def fresh_kernel(function: Kernel) -> Kernel:
     """Compile a function for this process only: a closure, which has no name that a later process would know."""
     return cast("Kernel", numba.njit(nogil=True, error_model="numpy")(function))
+
+
+def in_threads(work: Callable[[Item], Answer], items: Sequence[Item], threads: int) -> list[Answer]:
+    """Do work on each of a few items and give the answers in order; threads live as long as the call."""
+    if threads == 1 or len(items) < 2:
+        return [work(item) for item in items]
+    with ThreadPoolExecutor(min(threads, len(items))) as pool:
+        return list(pool.map(work, items))

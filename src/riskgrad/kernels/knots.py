@@ -40,6 +40,16 @@ def _spread(seen: FloatArray, low: float, high: float, most: int, gap: float) ->
 
 
 @kernel
+def _add_rewards(before: FloatArray, power: float, rewards: FloatArray, gap: float) -> FloatArray:
+    """Give every sum of a knot and a reward, sorted and merged."""
+    sums = np.empty(len(before) * len(rewards))
+    for i in range(len(before)):
+        for j in range(len(rewards)):
+            sums[i * len(rewards) + j] = before[i] + power * rewards[j]
+    return _merge(np.sort(sums), gap)
+
+
+@kernel
 def sort_by_time(horizon: int, times: IntArray, sums: FloatArray) -> tuple[IntArray, FloatArray]:
     """Give returns so far sorted within each time, and where each time begins [T + 1]."""
     begins = np.zeros(horizon + 1, dtype=np.int64)
@@ -93,19 +103,14 @@ def place_knots(
     offsets, parts = np.zeros(horizon + 1, dtype=np.int64), [np.zeros(1)]
     offsets[1] = 1
     exact = True
-    every = np.zeros(0)
+    every, ends = np.zeros(0), np.zeros(0)
     for t in range(1, horizon + 1):
         before = parts[t - 1]
         found = np.zeros(0)
         limit = most if t < horizon else most_ends
+        exact = exact and len(before) * len(rewards) <= MOST_SUMS
         if exact:
-            exact = len(before) * len(rewards) <= MOST_SUMS
-        if exact:
-            raw = np.empty(len(before) * len(rewards))
-            for i in range(len(before)):
-                for j in range(len(rewards)):
-                    raw[i * len(rewards) + j] = before[i] + powers[t - 1] * rewards[j]
-            found = _merge(np.sort(raw), gap)
+            found = _add_rewards(before, powers[t - 1], rewards, gap)
             exact = len(found) <= limit
         if exact:
             every = _merge(np.sort(np.append(every, found)), gap)

@@ -28,6 +28,7 @@ from riskgrad.kernels.lane_choice import (
     weigh_entries,
     weigh_lanes,
 )
+from riskgrad.kernels.lane_memory import ShownMemory, remember_lanes
 from riskgrad.kernels.lane_state import (
     LANES,
     LaneState,
@@ -51,7 +52,7 @@ class Job(NamedTuple):
     Attributes:
         keys: the key of each row [P].
         thetas: parameters [P, d]; layer by layer, weights [in, out] and then, with `bias`, one number per output.
-        widths: features, units of each hidden layer, actions.
+        widths: features, with those of memory, units of each hidden layer, actions.
         bias: whether layers have one.
         relu: what stands between layers, otherwise tanh.
         greedy: take the likeliest action instead of drawing one.
@@ -60,6 +61,7 @@ class Job(NamedTuple):
         horizon: steps after which an episode is cut.
         discount: discount.
         episodes: m.
+        memory: what policies see besides observations.
         values: discounted returns, flat [P * m].
         lengths: steps, flat [P * m].
     """
@@ -75,6 +77,7 @@ class Job(NamedTuple):
     horizon: int
     discount: float
     episodes: int
+    memory: ShownMemory
     values: FloatArray
     lengths: IntArray
 
@@ -86,14 +89,16 @@ class Trace(NamedTuple):
         offsets: where each episode's visits begin [m + 1].
         observations: zeros, to be filled [V, features].
         actions: [V].
+        so_far: the return before each visit [V]; not written without room for it.
     """
 
     offsets: IntArray
     observations: FloatArray
     actions: IntArray
+    so_far: FloatArray
 
 
-NO_TRACE = Trace(np.zeros(1, dtype=np.int64), np.zeros((0, 0)), np.zeros(0, dtype=np.int64))
+NO_TRACE = Trace(np.zeros(1, dtype=np.int64), np.zeros((0, 0)), np.zeros(0, dtype=np.int64), np.zeros(0))
 
 
 @inline_helper
@@ -131,6 +136,8 @@ def keep_visits(trace: Trace, job: Job, lanes: LaneState, live: int, clock: int)
             for k in range(lanes.counts[lane]):
                 trace.observations[visit, lanes.indices[k, lane]] = lanes.entries[0, k, lane]
             trace.actions[visit] = lanes.actions[lane]
+            if len(trace.so_far) > 0:
+                trace.so_far[visit] = lanes.totals[lane]
 
 
 @inline_kernel
@@ -164,7 +171,7 @@ def play_episodes(  # noqa: C901, PLR0912, PLR0915 - the loop of loops; what it 
     actions, over, totals, factors = lanes.actions, lanes.over, lanes.totals, lanes.factors
     rows, room = lanes.rows, empty_room(LANES, widths)
     live, following, kept = min(last - first, LANES), first, len(trace.actions) > 0
-    ended, clock, due = live, 0, horizon
+    ended, clock, due, remembers = live, 0, horizon, job.memory.extra > 0
     while live > 0:
         if ended > 0:
             lane = last_lane_over(over, live)
@@ -179,6 +186,8 @@ def play_episodes(  # noqa: C901, PLR0912, PLR0915 - the loop of loops; what it 
                     move_lane(lanes, live, lane)
                 lane = last_lane_over(over, lane)
         observe_lanes(observe, states, indices, slots, counts, live)
+        if remembers:
+            remember_lanes(job.memory, lanes, n_features, job.dense, live, clock)
         row = ZERO
         if together:
             weigh_lanes(weights, ZERO, bias, entries, ZERO, n_features, units, ZERO, layers[1], live)

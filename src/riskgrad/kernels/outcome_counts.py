@@ -27,9 +27,9 @@ def _find_slot(
     while slots[slot] != EMPTY:
         place = slots[slot]
         if pairs[place] == pair and nexts[place] == after and rewards[place] == bits:
-            return slot
+            return int(slot)
         slot = (slot + 1) & mask
-    return slot
+    return int(slot)
 
 
 @kernel

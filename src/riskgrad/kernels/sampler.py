@@ -7,6 +7,8 @@ What an episode is does not depend on that: it is a function of the model, the p
 index.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,6 +23,20 @@ ONE = np.uint64(1)
 NEVER = np.uint64(1 << 62)
 # which place a set of places, as bits, begins with
 LOWEST = np.array([0] + [(places & -places).bit_length() - 1 for places in range(1, 1 << PLACES)], dtype=np.int64)
+
+
+class MemoryCells(NamedTuple):
+    """Cells of time and return so far, each of which has thresholds of its own; see `riskgrad.policy.memory`.
+
+    Attributes:
+        n_cells: how many there are.
+        times: the first cell of each step [T].
+        edges: where cells of the return begin but the first, increasing.
+    """
+
+    n_cells: int
+    times: IntArray
+    edges: FloatArray
 
 
 @kernel
@@ -173,6 +189,76 @@ def sample_returns(
             free |= over << np.uint64(place)
 
 
+@inline_kernel
+def _find_cell(cells: MemoryCells, length: np.uint64, total: float) -> np.uint64:
+    """Give the cell of a time and a return so far."""
+    low, high = 0, len(cells.edges)
+    while low < high:
+        middle = (low + high) // 2
+        if cells.edges[middle] <= total:
+            low = middle + 1
+        else:
+            high = middle
+    return np.uint64(cells.times[np.int64(length)] + low)
+
+
+@kernel
+def sample_remembering_returns(
+    begin: int,
+    end: int,
+    episodes: int,
+    keys: Words,
+    thresholds: Words,
+    tables: OutcomeTables,
+    heads: Words | None,
+    cells: MemoryCells,
+    values: FloatArray,
+    lengths: IntArray,
+) -> None:
+    """Sample as `sample_returns` does, one episode at a time, by policies with thresholds [P, cells, S, 2^L]."""
+    for item in range(begin, end):
+        p, e = item // episodes, item % episodes
+        state, code = _first_state(keys[p], e, tables)
+        total, factor, length = 0.0, 1.0, np.uint64(0)
+        first = np.uint64(p * cells.n_cells)
+        while code < ENDS and length < tables.horizon:
+            place = (first + _find_cell(cells, length, total)) * tables.size
+            state, _, outcome, code = _draw_step(state, code, place, thresholds, tables, heads)
+            total += factor * tables.reward[outcome]
+            factor *= tables.discount
+            length += ONE
+        values[item], lengths[item] = total, length
+
+
+@kernel
+def sample_returns_so_far(
+    episodes: int,
+    key: np.uint64,
+    thresholds: Words,
+    tables: OutcomeTables,
+    heads: Words | None,
+    cells: MemoryCells | None,
+) -> FloatArray:
+    """Sample episodes of one policy and give the return so far before each of their steps, one after the other."""
+    found, used = np.empty(1024), 0
+    for e in range(episodes):
+        state, code = _first_state(key, e, tables)
+        total, factor, length = 0.0, 1.0, np.uint64(0)
+        while code < ENDS and length < tables.horizon:
+            if used == len(found):
+                found = np.append(found, found)
+            found[used] = total
+            used += 1
+            place = np.uint64(0)
+            if cells is not None:
+                place = _find_cell(cells, length, total) * tables.size
+            state, _, outcome, code = _draw_step(state, code, place, thresholds, tables, heads)
+            total += factor * tables.reward[outcome]
+            factor *= tables.discount
+            length += ONE
+    return found[:used].copy()
+
+
 @kernel
 def sample_visits(
     begin: int,
@@ -181,13 +267,16 @@ def sample_visits(
     thresholds: Words,
     tables: OutcomeTables,
     heads: Words | None,
+    cells: MemoryCells | None,
     values: FloatArray,
     lengths: IntArray,
     visited: IntArray,
 ) -> tuple[IntArray, IntArray]:
     """Sample the episodes begin:end of one policy and keep what they visited.
 
-    It fills their part of values, lengths and visited [m], the last being the number of different pairs met.
+    It fills their part of values, lengths and visited [m], the last being the number of different pairs met. With
+    cells of memory a state in another cell is another state, the cell times S plus the state, and each step is kept:
+    few of them meet a pair again, and there are many pairs.
 
     Returns:
         codes of the pairs (state, action), episode by episode in the order of their first visit, and their counts.
@@ -200,14 +289,17 @@ def sample_visits(
         state, code = _first_state(key, e, tables)
         total, factor, length = 0.0, 1.0, np.uint64(0)
         while code < ENDS and length < tables.horizon:
-            state, pair, outcome, code = _draw_step(state, code, np.uint64(0), thresholds, tables, heads)
+            place = np.uint64(0)
+            if cells is not None:
+                place = _find_cell(cells, length, total) * tables.size
+            state, pair, outcome, code = _draw_step(state, code, place, thresholds, tables, heads)
             total += factor * tables.reward[outcome]
             factor *= tables.discount
             length += ONE
-            if where[pair] < first:
+            if where[pair] < first or cells is not None:
                 if used == len(codes):
                     codes, counts = np.append(codes, codes), np.append(counts, counts)
-                where[pair], codes[used], counts[used] = used, pair, 0
+                where[pair], codes[used], counts[used] = used, place + pair, 0
                 used += 1
             counts[where[pair]] += 1
         values[e], lengths[e], visited[e] = total, length, used - first
@@ -222,6 +314,7 @@ def sample_steps(
     thresholds: Words,
     tables: OutcomeTables,
     heads: Words | None,
+    cells: MemoryCells | None,
     values: FloatArray,
     lengths: IntArray,
     ended: NDArray[np.bool_],
@@ -231,7 +324,7 @@ def sample_steps(
     It fills their part of values, lengths and ended [m].
 
     Returns:
-        codes of the pairs (state, action), and rewards, step by step.
+        codes of the pairs (state, action), a state in another cell of memory being another one, and rewards.
     """
     codes, rewards = np.empty(4096, dtype=np.int64), np.empty(4096)
     used = 0
@@ -239,14 +332,17 @@ def sample_steps(
         state, code = _first_state(key, e, tables)
         total, factor, length = 0.0, 1.0, np.uint64(0)
         while code < ENDS and length < tables.horizon:
-            state, pair, outcome, code = _draw_step(state, code, np.uint64(0), thresholds, tables, heads)
+            place = np.uint64(0)
+            if cells is not None:
+                place = _find_cell(cells, length, total) * tables.size
+            state, pair, outcome, code = _draw_step(state, code, place, thresholds, tables, heads)
             reward = tables.reward[outcome]
             total += factor * reward
             factor *= tables.discount
             length += ONE
             if used == len(codes):
                 codes, rewards = np.append(codes, codes), np.append(rewards, rewards)
-            codes[used], rewards[used] = pair, reward
+            codes[used], rewards[used] = place + pair, reward
             used += 1
         values[e], lengths[e], ended[e] = total, length, code >= ENDS
     return codes[:used].copy(), rewards[:used].copy()

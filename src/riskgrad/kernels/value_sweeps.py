@@ -1,149 +1,78 @@
-"""Sweeps over a learned model with the return so far in the state: forward the chances, backward the values.
-
-    T steps   S states   A actions   G groups: outcomes of one (state, action) with one reward   K outcomes
-
-A node is (t, s, y), y one of the knots of time t. A state has the knots from lo[t * S + s] to hi[t * S + s], numbered
-from node[t * S + s]. A step from y by a reward r lands between two knots of the next time: chances are split among
-them so that the mean stays, and values are read off the line between them, or off the utility's own slope beyond the
-first and the last knot. What lands where depends on the group alone, so that all its outcomes share the search.
-"""
-
-from typing import NamedTuple
+"""Sweeps over a learned model with the return so far in its state: forward the chances, backward the values."""
 
 import numpy as np
 
-from riskgrad.kernels.compile import kernel
+from riskgrad.kernels.compile import inline_helper, kernel
+from riskgrad.kernels.value_layout import NEARLY, Layout, find_knot
 from riskgrad.types import FloatArray, IntArray
 
-NEARLY = 1e-7  # a part of the gap between two knots that counts as none: rounding of sums of rewards
 NOTHING = 1e-16  # a chance below which a node is not visited
 
 
-class Layout(NamedTuple):
-    """Nodes and outcomes as the sweeps read them.
+@inline_helper
+def _chance_to_end(layout: Layout, k: int, last: bool) -> float:
+    """Give the chance that a group ends the episode; all of it does at the last step."""
+    chance = 0.0
+    for o in range(layout.firsts[k], layout.firsts[k + 1]):
+        if last or layout.nexts[o] == layout.n_states:
+            chance += layout.chances[o]
+    return chance
 
-    Attributes:
-        horizon: T.
-        n_states: S.
-        n_actions: A.
-        powers: the discount to the power of t [T].
-        groups: the groups of (s, a) are groups[s * A + a]:groups[s * A + a + 1] [S * A + 1].
-        group_rewards: the reward of each group [G].
-        firsts: the outcomes of group k are firsts[k]:firsts[k + 1] [G + 1].
-        nexts: the next state of each outcome, S for the end [K].
-        chances: of each outcome given (s, a) [K].
-        starts: chance of each state to be the first [S].
-        knot_offsets: the knots of time t are knot_offsets[t]:knot_offsets[t + 1] [T + 1].
-        knots: returns so far, rising at each time.
-        knot_slopes: 1 over the gap to the next knot, 0 for the last one.
-        ends: knots of the final return, rising [E].
-        end_slopes: 1 over the gap to the next, 0 for the last one [E].
-        lo: the first knot of (t, s) [T * S].
-        hi: its last; -1 where s cannot be reached at t [T * S].
-        node: where its nodes begin [T * S + 1].
-        cells: what a policy with memory makes of (t, y): its row of the table is cell * S + s; 0 without memory.
+
+@inline_helper
+def _goes_on(layout: Layout, k: int, last: bool) -> bool:
+    """Say whether an outcome of a group leads to another state; they are sorted, and the end stands last."""
+    return not last and bool(layout.nexts[layout.firsts[k]] < layout.n_states)
+
+
+@inline_helper
+def _land(
+    knots: FloatArray,
+    slopes: FloatArray,
+    end: int,
+    i: int,
+    j0: int,
+    j1: int,
+    shifted: FloatArray,
+    taken: FloatArray,
+    landed: FloatArray,
+) -> int:
+    """Split the chances taken[j0:j1] at rising returns among the knots around them; give the last knot used.
+
+    Args:
+        knots: where to land.
+        slopes: 1 over the gap to the next knot.
+        end: after the last knot.
+        i: the knot below the first return.
+        j0: the first return.
+        j1: after the last return.
+        shifted: returns.
+        taken: their chances.
+        landed: filled from knot i on.
     """
-
-    horizon: int
-    n_states: int
-    n_actions: int
-    powers: FloatArray
-    groups: IntArray
-    group_rewards: FloatArray
-    firsts: IntArray
-    nexts: IntArray
-    chances: FloatArray
-    starts: FloatArray
-    knot_offsets: IntArray
-    knots: FloatArray
-    knot_slopes: FloatArray
-    ends: FloatArray
-    end_slopes: FloatArray
-    lo: IntArray
-    hi: IntArray
-    node: IntArray
-    cells: IntArray
-
-
-@kernel
-def _find(knots: FloatArray, begin: int, end: int, y: float) -> int:
-    """Give the last knot in begin:end that is not above y, or the first one."""
-    low, high = begin, end - 1
-    while low < high:
-        middle = (low + high + 1) >> 1
-        if knots[middle] <= y:
-            low = middle
+    landed[i], landed[i + 1] = 0.0, 0.0
+    for j in range(j0, j1):
+        while i + 1 < end and knots[i + 1] <= shifted[j]:
+            i += 1
+            landed[i + 1] = 0.0
+        part = (shifted[j] - knots[i]) * slopes[i]
+        if part > NEARLY:
+            landed[i] += taken[j] * (1.0 - part)
+            landed[i + 1] += taken[j] * part
         else:
-            high = middle - 1
-    return low
+            landed[i] += taken[j]
+    return min(i + 1, end - 1)
 
 
-@kernel
-def find_ranges(
-    horizon: int,
-    n_states: int,
-    n_actions: int,
-    powers: FloatArray,
-    groups: IntArray,
-    group_rewards: FloatArray,
-    firsts: IntArray,
-    nexts: IntArray,
-    starts: FloatArray,
-) -> tuple[FloatArray, FloatArray]:
-    """Give the smallest and the largest return so far that can be reached at each time [T + 1], the last at the end."""
-    low, high = np.full(horizon + 1, np.inf), np.full(horizon + 1, -np.inf)
-    least, most = np.full(n_states + 1, np.inf), np.full(n_states + 1, -np.inf)
-    least[:n_states] = np.where(starts > 0.0, 0.0, np.inf)
-    most[:n_states] = np.where(starts > 0.0, 0.0, -np.inf)
-    low[0], high[0] = 0.0, 0.0
-    end_low, end_high = np.inf, -np.inf
-    for t in range(horizon):
-        then_least, then_most = np.full(n_states + 1, np.inf), np.full(n_states + 1, -np.inf)
-        for s in range(n_states):
-            if most[s] < least[s]:
-                continue
-            for k in range(groups[s * n_actions], groups[(s + 1) * n_actions]):
-                r = powers[t] * group_rewards[k]
-                for o in range(firsts[k], firsts[k + 1]):
-                    n = nexts[o]
-                    then_least[n] = min(then_least[n], least[s] + r)
-                    then_most[n] = max(then_most[n], most[s] + r)
-        least, most = then_least, then_most
-        end_low, end_high = min(end_low, least[n_states]), max(end_high, most[n_states])
-        low[t + 1], high[t + 1] = np.min(least[:n_states]), np.max(most[:n_states])
-    low[horizon], high[horizon] = min(low[horizon], end_low), max(high[horizon], end_high)
-    return low, high
-
-
-@kernel
-def find_windows(layout: Layout) -> None:
-    """Fill `lo` and `hi`: which knots can be reached in each state at each time."""
-    lo, hi, knots = layout.lo, layout.hi, layout.knots
-    n_states, n_actions = layout.n_states, layout.n_actions
-    lo[:] = len(knots)
-    hi[:] = -1
-    for s in range(n_states):
-        if layout.starts[s] > 0.0:
-            lo[s], hi[s] = 0, 0
-    for t in range(layout.horizon - 1):
-        here, begin, end = layout.knot_offsets[t], layout.knot_offsets[t + 1], layout.knot_offsets[t + 2]
-        for s in range(n_states):
-            q = t * n_states + s
-            if hi[q] < 0:
-                continue
-            for k in range(layout.groups[s * n_actions], layout.groups[(s + 1) * n_actions]):
-                r = layout.powers[t] * layout.group_rewards[k]
-                lowest, highest = knots[here + lo[q]] + r, knots[here + hi[q]] + r
-                i, j = _find(knots, begin, end, lowest), _find(knots, begin, end, highest)
-                if (lowest - knots[i]) * layout.knot_slopes[i] > 1.0 - NEARLY:
-                    i += 1
-                if (highest - knots[j]) * layout.knot_slopes[j] > NEARLY:
-                    j += 1
-                for o in range(layout.firsts[k], layout.firsts[k + 1]):
-                    n = layout.nexts[o]
-                    if n < n_states:
-                        then = (t + 1) * n_states + n
-                        lo[then], hi[then] = min(lo[then], i - begin), max(hi[then], j - begin)
+@inline_helper
+def _find_visited(mass: FloatArray, first: int, last: int) -> tuple[int, int]:
+    """Give where nodes first:last begin and end to be visited, counted from the first."""
+    j0, j1 = 0, last - first
+    while j0 < j1 and mass[first + j0] < NOTHING:
+        j0 += 1
+    while j1 > j0 and mass[first + j1 - 1] < NOTHING:
+        j1 -= 1
+    return j0, j1
 
 
 @kernel
@@ -156,77 +85,117 @@ def sweep_forward(layout: Layout, table: FloatArray, mass: FloatArray, law: Floa
         mass: of each node; filled.
         law: of each final knot [E]; filled.
     """
-    horizon, n_states, n_actions = layout.horizon, layout.n_states, layout.n_actions
-    knots, slopes, ends, firsts, nexts = layout.knots, layout.knot_slopes, layout.ends, layout.firsts, layout.nexts
-    lo, hi, node = layout.lo, layout.hi, layout.node
+    n_states, n_actions, knots, ends = layout.n_states, layout.n_actions, layout.knots, layout.ends
     mass[:] = 0.0
     law[:] = 0.0
     for s in range(n_states):
         if layout.starts[s] > 0.0:
-            mass[node[s]] = layout.starts[s]
-    landed, taken = np.zeros(len(knots) + 2), np.zeros(np.max(hi) + 2)
-    for t in range(horizon):
-        for s in range(n_states):
-            q = t * n_states + s
-            if hi[q] < 0:
-                continue
-            here, first = layout.knot_offsets[t] + lo[q], node[q]
-            j0, j1 = 0, hi[q] - lo[q] + 1
-            while j0 < j1 and mass[first + j0] < NOTHING:
-                j0 += 1
-            while j1 > j0 and mass[first + j1 - 1] < NOTHING:
-                j1 -= 1
-            if j0 == j1:
-                continue
-            for a in range(n_actions):
+            mass[layout.node[s]] = layout.starts[s]
+    landed, over = np.zeros(len(knots) + 2), np.zeros(len(ends) + 2)
+    widest = np.max(layout.hi) + 2
+    taken, shifted = np.zeros(widest), np.zeros(widest)
+    for q in range(layout.horizon * n_states):
+        t, s = q // n_states, q % n_states
+        here, first = layout.knot_offsets[t] + layout.lo[q], layout.node[q]
+        j0, j1 = _find_visited(mass, first, layout.node[q + 1])
+        if j0 == j1:
+            continue
+        last, begin = t == layout.horizon - 1, layout.knot_offsets[t + 1]
+        for a in range(n_actions):
+            for j in range(j0, j1):
+                taken[j] = mass[first + j] * table[layout.cells[here + j] * n_states + s, a]
+            for k in range(layout.groups[s * n_actions + a], layout.groups[s * n_actions + a + 1]):
                 for j in range(j0, j1):
-                    taken[j] = mass[first + j] * table[layout.cells[here + j] * n_states + s, a]
-                for k in range(layout.groups[s * n_actions + a], layout.groups[s * n_actions + a + 1]):
-                    r = layout.powers[t] * layout.group_rewards[k]
-                    over, goes_on = 0.0, False
-                    for o in range(firsts[k], firsts[k + 1]):
-                        if t == horizon - 1 or nexts[o] == n_states:
-                            over += layout.chances[o]
-                        else:
-                            goes_on = True
-                    if over > 0.0:
-                        i = _find(ends, 0, len(ends), knots[here + j0] + r)
-                        for j in range(j0, j1):
-                            y = knots[here + j] + r
-                            while i + 1 < len(ends) and ends[i + 1] <= y:
-                                i += 1
-                            part = (y - ends[i]) * layout.end_slopes[i]
-                            law[i] += over * taken[j] * (1.0 - part if part > NEARLY else 1.0)
-                            if part > NEARLY:
-                                law[i + 1] += over * taken[j] * part
-                    if goes_on:
-                        begin, end = layout.knot_offsets[t + 1], layout.knot_offsets[t + 2]
-                        i = _find(knots, begin, end, knots[here + j0] + r)
-                        lowest = i
-                        landed[i], landed[i + 1] = 0.0, 0.0
-                        for j in range(j0, j1):
-                            y = knots[here + j] + r
-                            while i + 1 < end and knots[i + 1] <= y:
-                                i += 1
-                                landed[i + 1] = 0.0
-                            part = (y - knots[i]) * slopes[i]
-                            if part > NEARLY:
-                                landed[i] += taken[j] * (1.0 - part)
-                                landed[i + 1] += taken[j] * part
-                            else:
-                                landed[i] += taken[j]
-                        for o in range(firsts[k], firsts[k + 1]):
-                            if nexts[o] < n_states:
-                                then = (t + 1) * n_states + nexts[o]
-                                shift, chance = node[then] - begin - lo[then], layout.chances[o]
-                                # what lies beyond the window is rounding; it is kept at the window's edge
-                                for x in range(lowest, min(i + 2, end)):
-                                    inside = min(max(x, begin + lo[then]), begin + hi[then])
-                                    mass[shift + inside] += chance * landed[x]
+                    shifted[j] = knots[here + j] + layout.powers[t] * layout.group_rewards[k]
+                chance = _chance_to_end(layout, k, last)
+                if chance > 0.0:
+                    low = find_knot(ends, 0, len(ends), shifted[j0])
+                    high = _land(ends, layout.end_slopes, len(ends), low, j0, j1, shifted, taken, over)
+                    for x in range(low, high + 1):
+                        law[x] += chance * over[x]
+                if _goes_on(layout, k, last):
+                    end = layout.knot_offsets[t + 2]
+                    low = find_knot(knots, begin, end, shifted[j0])
+                    high = _land(knots, layout.knot_slopes, end, low, j0, j1, shifted, taken, landed)
+                    _pass_on(layout, k, t, low, high, landed, mass)
+
+
+@inline_helper
+def _pass_on(layout: Layout, k: int, t: int, low: int, high: int, landed: FloatArray, mass: FloatArray) -> None:
+    """Give what landed on the knots low to high of the next time to the states that a group leads to."""
+    begin = layout.knot_offsets[t + 1]
+    for o in range(layout.firsts[k], layout.firsts[k + 1]):
+        if layout.nexts[o] < layout.n_states:
+            then = (t + 1) * layout.n_states + layout.nexts[o]
+            first, last = begin + layout.lo[then], begin + layout.hi[then]
+            shift, chance = layout.node[then] - first, layout.chances[o]
+            # what lies beyond a state's knots is rounding; it is kept at the nearest
+            for x in range(low, high + 1):
+                mass[shift + min(max(x, first), last)] += chance * landed[x]
+
+
+@inline_helper
+def _gather(layout: Layout, k: int, t: int, low: int, high: int, values: FloatArray, later: FloatArray) -> float:
+    """Average the values on the knots low to high over the states that a group leads to; give the chance of them."""
+    begin, total = layout.knot_offsets[t + 1], 0.0
+    for x in range(low, high + 1):
+        later[x] = 0.0
+    for o in range(layout.firsts[k], layout.firsts[k + 1]):
+        if layout.nexts[o] < layout.n_states:
+            then = (t + 1) * layout.n_states + layout.nexts[o]
+            first, last = begin + layout.lo[then], begin + layout.hi[then]
+            shift, chance = layout.node[then] - first, layout.chances[o]
+            total += chance
+            for x in range(low, high + 1):
+                later[x] += chance * values[shift + min(max(x, first), last)]
+    return total
+
+
+@inline_helper
+def _read_line(
+    knots: FloatArray,
+    slopes: FloatArray,
+    end: int,
+    i: int,
+    shifted: FloatArray,
+    heights: FloatArray,
+    tails: tuple[float, float],
+    chance: float,
+    a: int,
+    width: int,
+    worth: FloatArray,
+) -> None:
+    """Add what a line through heights at knots is at rising returns, with slopes of its own beyond them.
+
+    Args:
+        knots: where the line is known.
+        slopes: 1 over the gap to the next knot.
+        end: after the last knot.
+        i: a knot from which to search.
+        shifted: returns.
+        heights: of the line, already times the chance.
+        tails: slopes below and above.
+        chance: by which the tails are multiplied.
+        a: the row of worth.
+        width: how many returns there are.
+        worth: added to.
+    """
+    for j in range(width):
+        while i + 1 < end and knots[i + 1] <= shifted[j]:
+            i += 1
+        beyond = shifted[j] - knots[i]
+        if beyond < 0.0:
+            worth[a, j] += heights[i] + chance * beyond * tails[0]
+        elif i + 1 == end:
+            worth[a, j] += heights[i] + chance * beyond * tails[1]
+        elif beyond * slopes[i] > NEARLY:
+            worth[a, j] += heights[i] + beyond * slopes[i] * (heights[i + 1] - heights[i])
+        else:
+            worth[a, j] += heights[i]
 
 
 @kernel
-def sweep_backward(
+def sweep_backward(  # noqa: C901, PLR0912
     layout: Layout,
     table: FloatArray,
     utility: FloatArray,
@@ -252,85 +221,52 @@ def sweep_backward(
         weights: for each row, the sum of both weights [rows]; filled.
         visits: for each row, the sum of mass [rows]; filled.
     """
-    horizon, n_states, n_actions = layout.horizon, layout.n_states, layout.n_actions
-    knots, slopes, ends, firsts, nexts = layout.knots, layout.knot_slopes, layout.ends, layout.firsts, layout.nexts
-    lo, hi, node = layout.lo, layout.hi, layout.node
+    n_states, n_actions, knots, ends = layout.n_states, layout.n_actions, layout.knots, layout.ends
     gains[:] = 0.0
     weights[:] = 0.0
     visits[:] = 0.0
-    later, worth = np.zeros(len(knots) + 2), np.zeros((n_actions, np.max(hi) + 2))
-    for back in range(horizon):
-        t = horizon - 1 - back
-        for s in range(n_states):
-            q = t * n_states + s
-            if hi[q] < 0:
-                continue
-            here, first, width = layout.knot_offsets[t] + lo[q], node[q], hi[q] - lo[q] + 1
-            for a in range(n_actions):
-                for j in range(width):
-                    worth[a, j] = 0.0
-                for k in range(layout.groups[s * n_actions + a], layout.groups[s * n_actions + a + 1]):
-                    r = layout.powers[t] * layout.group_rewards[k]
-                    over, goes_on = 0.0, False
-                    for o in range(firsts[k], firsts[k + 1]):
-                        if t == horizon - 1 or nexts[o] == n_states:
-                            over += layout.chances[o]
-                        else:
-                            goes_on = True
-                    if over > 0.0:
-                        i = _find(ends, 0, len(ends), knots[here] + r)
-                        for j in range(width):
-                            y = knots[here + j] + r
-                            while i + 1 < len(ends) and ends[i + 1] <= y:
-                                i += 1
-                            beyond = y - ends[i]
-                            if beyond < 0.0:
-                                value = utility[i] + beyond * tails[0]
-                            elif i + 1 < len(ends):
-                                value = utility[i] + beyond * layout.end_slopes[i] * (utility[i + 1] - utility[i])
-                            else:
-                                value = utility[i] + beyond * tails[1]
-                            worth[a, j] += over * value
-                    if goes_on:
-                        begin, end = layout.knot_offsets[t + 1], layout.knot_offsets[t + 2]
-                        lowest = _find(knots, begin, end, knots[here] + r)
-                        highest = min(end, _find(knots, begin, end, knots[here + width - 1] + r) + 2)
-                        for x in range(lowest, highest):
-                            later[x] = 0.0
-                        on = 0.0
-                        for o in range(firsts[k], firsts[k + 1]):
-                            if nexts[o] < n_states:
-                                then = (t + 1) * n_states + nexts[o]
-                                shift, chance = node[then] - begin - lo[then], layout.chances[o]
-                                on += chance
-                                for x in range(lowest, highest):
-                                    inside = min(max(x, begin + lo[then]), begin + hi[then])
-                                    later[x] += chance * values[shift + inside]
-                        i = lowest
-                        for j in range(width):
-                            y = knots[here + j] + r
-                            while i + 1 < end and knots[i + 1] <= y:
-                                i += 1
-                            beyond = y - knots[i]
-                            if beyond < 0.0:
-                                worth[a, j] += later[i] + on * beyond * tails[0]
-                            elif i + 1 == end:
-                                worth[a, j] += later[i] + on * beyond * tails[1]
-                            elif beyond * slopes[i] > NEARLY:
-                                worth[a, j] += later[i] + beyond * slopes[i] * (later[i + 1] - later[i])
-                            else:
-                                worth[a, j] += later[i]
+    widest = np.max(layout.hi) + 2
+    later, over = np.zeros(len(knots) + 2), np.zeros(len(ends))
+    shifted, worth = np.zeros(widest), np.zeros((n_actions, widest))
+    for back in range(layout.horizon * n_states):
+        q = layout.horizon * n_states - 1 - back
+        t, s = q // n_states, q % n_states
+        here, first, width = layout.knot_offsets[t] + layout.lo[q], layout.node[q], layout.node[q + 1] - layout.node[q]
+        if width == 0:
+            continue
+        last, begin = t == layout.horizon - 1, layout.knot_offsets[t + 1]
+        for a in range(n_actions):
             for j in range(width):
-                row, value = layout.cells[here + j] * n_states + s, 0.0
+                worth[a, j] = 0.0
+            for k in range(layout.groups[s * n_actions + a], layout.groups[s * n_actions + a + 1]):
+                for j in range(width):
+                    shifted[j] = knots[here + j] + layout.powers[t] * layout.group_rewards[k]
+                chance = _chance_to_end(layout, k, last)
+                if chance > 0.0:
+                    low = find_knot(ends, 0, len(ends), shifted[0])
+                    high = find_knot(ends, low, len(ends), float(shifted[width - 1]))
+                    for x in range(low, min(high + 2, len(ends))):
+                        over[x] = chance * utility[x]
+                    slopes = layout.end_slopes
+                    _read_line(ends, slopes, len(ends), low, shifted, over, tails, chance, a, width, worth)
+                if _goes_on(layout, k, last):
+                    end = layout.knot_offsets[t + 2]
+                    low = find_knot(knots, begin, end, shifted[0])
+                    high = min(find_knot(knots, low, end, float(shifted[width - 1])) + 1, end - 1)
+                    chance = _gather(layout, k, t, low, high, values, later)
+                    slopes = layout.knot_slopes
+                    _read_line(knots, slopes, end, low, shifted, later, tails, chance, a, width, worth)
+        for j in range(width):
+            row, value = layout.cells[here + j] * n_states + s, 0.0
+            for a in range(n_actions):
+                value += table[row, a] * worth[a, j]
+            values[first + j] = value
+            weight = mass[first + j] + astray[first + j]
+            if weight > 0.0:
+                visits[row] += mass[first + j]
+                weights[row] += weight
                 for a in range(n_actions):
-                    value += table[row, a] * worth[a, j]
-                values[first + j] = value
-                weight = mass[first + j] + astray[first + j]
-                if weight > 0.0:
-                    visits[row] += mass[first + j]
-                    weights[row] += weight
-                    for a in range(n_actions):
-                        gains[row, a] += weight * (worth[a, j] - value)
+                    gains[row, a] += weight * (worth[a, j] - value)
 
 
 @kernel
@@ -348,10 +284,10 @@ def read_values(
         found: filled [N].
     """
     for k in range(len(states)):
-        q = times[k] * layout.n_states + states[k]
-        begin = layout.knot_offsets[times[k]] + layout.lo[q]
-        end, shift = begin + layout.hi[q] - layout.lo[q] + 1, layout.node[q] - begin
-        i = _find(layout.knots, begin, end, sums[k])
+        q = int(times[k]) * layout.n_states + int(states[k])
+        begin = int(layout.knot_offsets[times[k]] + layout.lo[q])
+        end, shift = begin + int(layout.hi[q] - layout.lo[q]) + 1, int(layout.node[q]) - begin
+        i = find_knot(layout.knots, begin, end, sums[k])
         part = min(max((sums[k] - layout.knots[i]) * layout.knot_slopes[i], 0.0), 1.0) if i + 1 < end else 0.0
         found[k] = values[shift + i]
         if part > 0.0:

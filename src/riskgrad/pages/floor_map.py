@@ -115,7 +115,8 @@ def walks_of(one: PlayedRun, walks: int = WALKS, seed: int = 0) -> Walks | None:
         env = make()
         return logs.setdefault(id(env), _WalkLog(env, paths, actions))  # a factory may hand out one environment again
 
-    source = GymnasiumSource(make_logging, one.run.settings.horizon)
+    settings = one.run.settings
+    source = GymnasiumSource(make_logging, settings.horizon, 1.0 if settings.discount is None else settings.discount)
     source.returns(one.run.policy, one.run.theta[np.newaxis], walks, Stream(seed, Purpose.EXAMPLE))
     return Walks(plan, tuple(np.array(path) for path in paths), tuple(tuple(done) for done in actions))
 

@@ -67,9 +67,10 @@ def grid_of(env: str | None, mdp: FiniteMDP) -> Grid | None:
 
 
 def policy_map(one: PlayedRun, index: int, seed: int = 0) -> Drawing | None:
-    """Draw a run's policy on its map; None where there is no map."""
+    """Draw a run's policy on its map; None where there is no map, or more than the cell decides what it does."""
     mdp = one.source.mdp
-    grid = None if mdp is None else grid_of(one.run.settings.env, mdp)
+    remembers = one.run.policy.memory is not None
+    grid = None if mdp is None or remembers else grid_of(one.run.settings.env, mdp)
     if mdp is None or grid is None:
         return None
     table = one.run.policy.probabilities(one.run.theta, np.arange(mdp.n_states))

@@ -143,7 +143,7 @@ def _source(runs: Mapping[str, Run], env: Environment | None) -> Source:
 
 def _law(run: Run, source: Source) -> DiscreteLaw | None:
     mdp = source.mdp
-    if mdp is None:
+    if mdp is None or run.policy.memory is not None:
         return None
     try:
         return return_law(mdp, run.policy.probabilities(run.theta, np.arange(mdp.n_states)))

@@ -7,6 +7,7 @@ elsewhere. `rg.register` adds one from outside.
 from typing import TYPE_CHECKING
 
 from riskgrad.policy.base import POLICIES, Policy
+from riskgrad.policy.memory import Memory
 from riskgrad.policy.normalized import ObservationStatistics
 
 if TYPE_CHECKING:
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
     from riskgrad.policy.linear import LinearSoftmax as LinearSoftmax
     from riskgrad.policy.mlp import MLP as MLP
     from riskgrad.policy.normalized import Normalized as Normalized
+    from riskgrad.policy.shared_table import SharedTable as SharedTable
     from riskgrad.policy.torch_module import TorchModule as TorchModule
 
-__all__: list[str] = ["POLICIES", "ObservationStatistics", "Policy"]
+__all__: list[str] = ["POLICIES", "Memory", "ObservationStatistics", "Policy"]
 
 globals().update(POLICIES.exports())
 __all__.extend(POLICIES.exports())  # pyright: ignore[reportUnsupportedDunderAll]

@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from riskgrad.checks import check_coefficients, check_theta
 from riskgrad.errors import InputError
 from riskgrad.kernels.formulas import exp_of, log_of
+from riskgrad.policy.memory import Memory
 from riskgrad.random import Purpose, Stream
 from riskgrad.registry import PartList
 from riskgrad.types import ActionKind, FloatArray, IntArray, ObservationKind
@@ -70,6 +71,8 @@ class Policy(ABC):
         table_shape: (S, A) of a policy whose parameters are a table of preferences [S, A]; None for any other.
         inner: the policy that this one wraps, such as the one whose mode `Greedy` takes.
         statistics: by which it normalizes observations; None where it takes them as they are.
+        memory: how it is shown the time left and the return so far; None where it sees observations alone.
+        sized_by: which part of its recipe is the number of its inputs; empty where it has none, and reads no memory.
     """
 
     name: ClassVar[str] = ""
@@ -81,6 +84,8 @@ class Policy(ABC):
     table_shape: tuple[int, int] | None = None
     inner: "Policy | None" = None
     statistics: "ObservationStatistics | None" = None
+    memory: Memory | None = None
+    sized_by: ClassVar[str] = ""
 
     @property
     @abstractmethod
@@ -277,18 +282,23 @@ def describe_policy(policy: Policy) -> dict[str, Any]:
     """Say what a policy is, in what JSON can hold: its kind, its text, and its recipe where it has one."""
     text = str(policy)
     # a bare object prints its address, which differs between processes
-    return {
+    facts = {
         "kind": type(policy).__name__,
         "text": type(policy).__name__ if " at 0x" in text else text,
         "recipe": policy.recipe(),
     }
+    return facts if policy.memory is None else {**facts, "memory": policy.memory.recipe()}
 
 
 def rebuild_policy(facts: Mapping[str, Any]) -> Policy | None:
     """Make the policy that `describe_policy` described; None where it has no recipe or its kind is not known."""
     kind = POLICIES.exports().get(facts.get("kind", ""))
-    recipe = facts.get("recipe")
-    return None if kind is None or recipe is None else kind.from_recipe(recipe)
+    recipe, memory = facts.get("recipe"), facts.get("memory")
+    if kind is None or recipe is None:
+        return None
+    made = kind.from_recipe(recipe)
+    made.memory = None if memory is None else Memory.from_recipe(memory)
+    return made
 
 
 def softmax(preferences: FloatArray) -> FloatArray:

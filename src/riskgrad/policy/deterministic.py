@@ -35,7 +35,7 @@ class Deterministic(WithoutDensity):
         squashed: bring actions within the bounds by tanh rather than by clipping.
     """
 
-    name = "deterministic"
+    name, sized_by = "deterministic", "inputs"
 
     def __init__(
         self,

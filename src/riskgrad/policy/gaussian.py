@@ -51,6 +51,8 @@ class Gaussian(Policy):
         initial_std: spread where the last n parameters are 0, in units of half the range.
     """
 
+    sized_by = "inputs"
+
     def __init__(
         self,
         inputs: int,

@@ -85,7 +85,7 @@ class TabularGibbs(PreferencePolicy):
         n_actions: A; theta[s * A + a] is the preference for action a in state s.
     """
 
-    name = "table"
+    name, sized_by = "table", "n_states"
 
     def __init__(self, n_states: int, n_actions: int) -> None:
         self.n_states = check_count("n_states", n_states)

@@ -26,7 +26,7 @@ class Greedy(WithoutDensity):
     def __init__(self, policy: Policy) -> None:
         self._inner = self.inner = policy
         self.reads, self.acts = policy.reads, policy.acts
-        self.layered, self.statistics = policy.layered, policy.statistics
+        self.layered, self.statistics, self.memory = policy.layered, policy.statistics, policy.memory
 
     @property
     def dim(self) -> int:

@@ -31,7 +31,7 @@ class LinearSoftmax(Policy):
         feature_bound: the largest Euclidean norm M of an observation, where known; 1 for a soft one-hot.
     """
 
-    name = "linear"
+    name, sized_by = "linear", "n_features"
 
     def __init__(self, n_features: int, n_actions: int, feature_bound: float | None = None) -> None:
         if feature_bound is not None and not 0.0 < feature_bound < np.inf:
@@ -53,15 +53,15 @@ class LinearSoftmax(Policy):
 
     @property
     def feature_norm(self) -> float | None:
-        """The largest norm of an observation, as it was given."""
-        return self._feature_bound
+        """The largest norm of an observation, as it was given; None with memory, which is not bounded."""
+        return self._feature_bound if self.memory is None else None
 
     @property
     def score_bounds(self) -> tuple[float, float] | None:
         """(M_d, M_h) of `as:nabla_logpi`; None where the norm of observations is not known."""
-        if self._feature_bound is None:
+        if self.feature_norm is None:
             return None
-        norm = self._feature_bound if self.n_actions > 1 else 0.0
+        norm = self.feature_norm if self.n_actions > 1 else 0.0
         return float(np.sqrt(2.0)) * norm, 0.5 * norm * norm
 
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:

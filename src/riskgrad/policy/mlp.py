@@ -44,7 +44,7 @@ class MLP(Policy):
         activation: "tanh" or "relu".
     """
 
-    name = "mlp"
+    name, sized_by = "mlp", "inputs"
 
     def __init__(
         self,

@@ -137,7 +137,7 @@ class Normalized(Policy):
         own = Vectors(len(self._mean))
         self.reads = (own,) if not policy.reads or own in policy.reads else policy.reads
         self.acts, self.has_density = policy.acts, policy.has_density
-        self.layered, self.noise_size = policy.layered, policy.noise_size
+        self.layered, self.noise_size, self.memory = policy.layered, policy.noise_size, policy.memory
 
     @property
     def dim(self) -> int:

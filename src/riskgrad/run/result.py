@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
+import gymnasium
 import numpy as np
 
 import riskgrad
@@ -20,6 +21,7 @@ from riskgrad.policy.base import rebuild_policy
 from riskgrad.risk import RiskMeasure, parse
 from riskgrad.run.checkpoint import latest_checkpoint
 from riskgrad.run.container import Arrays, Facts, read_container, write_container
+from riskgrad.run.player import RunPlayer
 from riskgrad.run.store import Line, read_history
 from riskgrad.settings import Settings
 from riskgrad.types import FloatArray
@@ -123,6 +125,17 @@ class Run:
         if found is None:
             raise InputError("policy", "be given to load this run", facts.get("text"), ADVICE.format("policy"))
         return with_statistics(found, self.normalization.get(name))
+
+    def player(self, *, seed: int = 0, greedy: bool = False, env: "gymnasium.Env[Any, Any] | None" = None) -> RunPlayer:
+        """Give who plays the trained policy step by step, with its memory if it has one; see `RunPlayer`.
+
+        Args:
+            seed: of the actions that are drawn.
+            greedy: take the likeliest action instead of drawing one.
+            env: whose spaces say how observations are read and actions written; None where they are states or choices
+                from 0 on, or vectors.
+        """
+        return RunPlayer(self.policy, self.theta, seed=seed, greedy=greedy, env=env)
 
     def save(self, path: str | Path) -> None:
         """Write the run as one file, without pickle; an existing file is replaced at once or not at all."""

@@ -24,7 +24,7 @@ from riskgrad.policy import ObservationStatistics, Policy
 from riskgrad.policy.normalized import LIMIT
 from riskgrad.random import Stream
 from riskgrad.registry import PartList
-from riskgrad.types import ActionKind, Choice, Episodes, Numbers, ObservationKind, Returns, States, Steps
+from riskgrad.types import ActionKind, Choice, Episodes, FloatArray, Numbers, ObservationKind, Returns, States, Steps
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
@@ -83,6 +83,7 @@ class Source(ABC):
     name: ClassVar[str] = ""  # how listings call this kind
     observes: ClassVar[bool] = False  # whether it has `returns_and_statistics`
     keeps_steps: ClassVar[bool] = False  # whether it has `record_steps`
+    remembers: ClassVar[bool] = False  # whether it shows a policy its memory, and has `returns_so_far`
     workers: ClassVar[Literal["threads", "backend", "none"]] = "none"  # who plays at once
     logged: Episodes | None = None  # the episodes of a log, which plays nothing; None for a source that plays
     plays: ClassVar[tuple[type, ...]] = ()  # what it alone plays, whatever it is
@@ -190,6 +191,25 @@ class Source(ABC):
         del policy, thetas, episodes, stream, pairs, statistics
         raise InputError("source", "tell what was observed", self)
 
+    def returns_so_far(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> FloatArray:
+        """Play m episodes of one policy and give the return so far before each of their steps, one after the other [V].
+
+        Memory is fitted to them; only where the source `remembers`.
+
+        Args:
+            policy: what acts.
+            theta: its parameters [d].
+            episodes: m.
+            stream: where the random numbers come from.
+        """
+        del policy, theta, episodes, stream
+        raise InputError("source", "tell the return so far, for memory", self)
+
+    def logged_for(self, policy: Policy) -> Episodes | None:
+        """Give the logged episodes as a policy reads them; None for a source that plays."""
+        del policy
+        return self.logged
+
     def close(self) -> None:
         """Close what was opened here, such as environments."""
         return
@@ -218,13 +238,29 @@ class Source(ABC):
 SOURCES = PartList("source", Source, "riskgrad.sources")
 
 
+def shown_to(policy: Policy, source: Source) -> ObservationKind | None:
+    """Give what a source shows to a policy: what it gives, with the policy's memory; None where that is not known.
+
+    Refuse a memory of other observations, or of returns by another discount, than the source has.
+    """
+    gives, memory = source.gives, policy.memory
+    if memory is None:
+        return gives
+    if not source.remembers or gives is None:
+        raise InputError("policy", "have no memory, which this source does not show", policy)
+    if memory.holds_return and source.discount != memory.discount:
+        rule = f"be {memory.discount:g}, by which the policy remembers the return so far"
+        raise InputError("discount", rule, source.discount)
+    return memory.gives(gives)
+
+
 def check_fit(policy: Policy, source: Source) -> None:
     """Refuse a policy that reads other observations than a source gives, or chooses among other actions.
 
     Both say so in the types of `riskgrad.types`, which are compared here and nowhere else. What one of them does not
     say, such as a policy of the user's own, is tried as it is.
     """
-    gives, takes, acts = source.gives, source.takes, policy.acts
+    gives, takes, acts = shown_to(policy, source), source.takes, policy.acts
     if gives is not None and policy.reads and gives not in policy.reads:
         if isinstance(gives, States):
             rule = f"read states, of which the environment has {gives.n}"

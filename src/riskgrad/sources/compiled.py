@@ -23,7 +23,9 @@ from riskgrad.envs import CompiledEnv, compiled_twin
 from riskgrad.errors import InputError
 from riskgrad.kernels.compile import contiguous, cores, in_blocks
 from riskgrad.kernels.lane_loop import NO_TRACE, Job, Trace
+from riskgrad.kernels.lane_memory import NO_MEMORY, ShownMemory
 from riskgrad.policy import ObservationStatistics, Policy
+from riskgrad.policy.memory import RETURN_BUMPS, TIME_BUMPS, Memory
 from riskgrad.random import Stream
 from riskgrad.sources.base import EnvOptions, Source, check_fit
 from riskgrad.types import Choice, Episodes, FloatArray, IntArray, Returns, Vectors
@@ -43,6 +45,7 @@ class CompiledSource(Source):
 
     name = "compiled"
     observes = True
+    remembers = True
     workers = "threads"
     plays = (CompiledEnv,)
 
@@ -139,6 +142,12 @@ class CompiledSource(Source):
             log_behavior=policy.log_prob(vector, trace.observations, trace.actions),
         )
 
+    def returns_so_far(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> FloatArray:
+        """Play m episodes of one policy and give the return so far at each step; see `Source.returns_so_far`."""
+        vector, pairs = check_theta(theta, policy.dim), np.zeros(1, dtype=np.int64)
+        m = check_count("episodes", episodes)
+        return self._play_and_trace(policy, vector[None], m, stream, pairs, so_far=True)[1].so_far
+
     @classmethod
     def from_env(cls, env: Any, options: EnvOptions) -> "CompiledSource | None":
         """Take a compiled environment, or the id of a Gymnasium environment that has a compiled twin."""
@@ -148,14 +157,26 @@ class CompiledSource(Source):
         return cls(twin, options.horizon, 1.0 if options.discount is None else options.discount, options.threads)
 
     def _play_and_trace(
-        self, policy: Policy, thetas: FloatArray, episodes: int, stream: Stream, pairs: IntArray
+        self,
+        policy: Policy,
+        thetas: FloatArray,
+        episodes: int,
+        stream: Stream,
+        pairs: IntArray,
+        *,
+        so_far: bool = False,
     ) -> tuple[Job, Trace]:
         """Play m episodes of one policy, thetas [1, d], and keep what they visited."""
         job = self._make_job(policy, thetas, episodes, stream, pairs)
         self._play(job, None)
         offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(job.lengths)])
         visits = int(offsets[-1])
-        trace = Trace(offsets, np.zeros((visits, self.env.n_features)), np.empty(visits, dtype=np.int64))
+        trace = Trace(
+            offsets=offsets,
+            observations=np.zeros((visits, int(job.widths[0]))),
+            actions=np.empty(visits, dtype=np.int64),
+            so_far=np.empty(visits if so_far else 0),
+        )
         self._play(job, trace)
         return job, trace
 
@@ -182,9 +203,27 @@ class CompiledSource(Source):
             horizon=self.horizon,
             discount=self.discount,
             episodes=episodes,
+            memory=_shown(policy.memory),
             values=np.empty(len(thetas) * episodes),
             lengths=np.empty(len(thetas) * episodes, dtype=np.int64),
         )
 
     def __str__(self) -> str:
         return f"compiled {self.env.id}, horizon {self.horizon}, discount {self.discount:g}"
+
+
+def _shown(memory: Memory | None) -> ShownMemory:
+    """Give a memory as the loop reads it."""
+    if memory is None:
+        return NO_MEMORY
+    time_bumps, return_bumps = (np.array(bumps if memory.bumps else ()) for bumps in (TIME_BUMPS, RETURN_BUMPS))
+    return ShownMemory(
+        extra=memory.extra,
+        time=memory.holds_time,
+        so_far=memory.holds_return,
+        horizon=memory.horizon,
+        center=memory.center,
+        spread=memory.spread,
+        time_bumps=time_bumps,
+        return_bumps=return_bumps,
+    )

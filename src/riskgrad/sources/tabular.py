@@ -11,6 +11,8 @@ What is decided here, and why:
   writes its own part of the result and an episode depends on its own key only: any number of threads gives the same
   bits. Thresholds are made for a few rows at a time and used at once, while they are close to the processor.
 - `record` plays the episodes that `returns` plays for pair 0 of the same stream, one at a time.
+- A policy with memory has thresholds for each cell of time and return so far. Its episodes are played one at a time
+  too, by the same random numbers: one whose cells are all alike plays the episodes of the policy without memory.
 - A policy that is a table of preferences goes from parameters to thresholds in compiled code; any other policy is
   asked for its probabilities.
 
@@ -31,6 +33,7 @@ from riskgrad.checks import check_count, check_pairs, check_theta, check_theta_r
 from riskgrad.errors import InputError
 from riskgrad.kernels import sampler
 from riskgrad.kernels.compile import contiguous, cores, in_blocks
+from riskgrad.kernels.sampler import MemoryCells
 from riskgrad.kernels.sampler_tables import (
     outcome_tables,
     thresholds_of_preferences,
@@ -40,6 +43,7 @@ from riskgrad.making import close_or_warn
 from riskgrad.mdp import FiniteMDP, from_gymnasium
 from riskgrad.mdp.from_gym import has_table
 from riskgrad.policy import Policy
+from riskgrad.policy.memory import Memory
 from riskgrad.random import Stream
 from riskgrad.sources.base import EnvOptions, Source, check_fit
 from riskgrad.sources.gymnasium.recipe import EnvRecipe, is_id_or_env
@@ -59,6 +63,7 @@ class TabularSource(Source):
 
     name = "finite model"
     keeps_steps = True
+    remembers = True
     workers = "threads"
     plays = (FiniteMDP,)
 
@@ -103,8 +108,10 @@ class TabularSource(Source):
         self, policy: Policy, thetas: ArrayLike, episodes: int, stream: Stream, pairs: ArrayLike | None = None
     ) -> Returns:
         """Play m episodes of each of P policies; see `Source.returns`."""
-        rows = check_theta_rows(thetas, policy.dim)
-        return self._sample(lambda part: self._thresholds(policy, rows[part]), len(rows), episodes, stream, pairs)
+        rows, memory = check_theta_rows(thetas, policy.dim), policy.memory
+        return self._sample(
+            lambda part: self._thresholds(policy, rows[part]), len(rows), episodes, stream, pairs, memory
+        )
 
     def returns_from_tables(
         self, tables: ArrayLike, episodes: int, stream: Stream, pairs: ArrayLike | None = None
@@ -121,18 +128,20 @@ class TabularSource(Source):
         """Play m episodes of one policy and keep what they visited; see `Source.record`."""
         m = check_count("episodes", episodes)
         vector = check_theta(theta, policy.dim)
-        thresholds = self._thresholds(policy, vector[None]).ravel()
+        thresholds, cells = self._thresholds(policy, vector[None]).ravel(), self._cells(policy.memory)
         key = stream.keys(np.zeros(1, dtype=np.int64))[0]
         values, lengths, visited = np.empty(m), np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64)
 
         def block(begin: int, end: int) -> tuple[IntArray, IntArray]:
             return sampler.sample_visits(
-                begin, end, key, thresholds, self._tables, self._heads, values, lengths, visited
+                begin, end, key, thresholds, self._tables, self._heads, cells, values, lengths, visited
             )
 
         codes, counts = zip(*in_blocks(block, m, self.threads), strict=True)
-        visits = np.concatenate(codes)
-        states, actions = np.divmod(np.arange(int(self._tables.size)), self._tables.stride)
+        visits, pairs = np.concatenate(codes), np.arange(len(thresholds))
+        if len(pairs) > len(visits):  # as with memory, where most pairs are never met
+            pairs, visits = np.unique(visits, return_inverse=True)
+        states, actions = np.divmod(pairs, self._tables.stride)
         met = np.bincount(visits, minlength=len(states)) > 0
         logs = np.zeros(len(states))
         logs[met] = policy.log_prob(vector, states[met], actions[met])
@@ -150,16 +159,24 @@ class TabularSource(Source):
         """Play m episodes of one policy and keep their steps in order; see `Source.record_steps`."""
         m = check_count("episodes", episodes)
         thresholds = self._thresholds(policy, check_theta(theta, policy.dim)[None]).ravel()
-        key = stream.keys(np.full(1, pair))[0]
+        key, cells = stream.keys(np.full(1, pair))[0], self._cells(policy.memory)
         values, lengths, ended = np.empty(m), np.empty(m, dtype=np.int64), np.empty(m, dtype=np.bool_)
 
         def block(begin: int, end: int) -> tuple[IntArray, FloatArray]:
-            return sampler.sample_steps(begin, end, key, thresholds, self._tables, self._heads, values, lengths, ended)
+            tables, heads = self._tables, self._heads
+            return sampler.sample_steps(begin, end, key, thresholds, tables, heads, cells, values, lengths, ended)
 
         codes, rewards = zip(*in_blocks(block, m, self.threads), strict=True)
         states, actions = np.divmod(np.concatenate(codes), self._tables.stride)
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         return Steps(values, offsets, ended, states, actions, np.concatenate(rewards))
+
+    def returns_so_far(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> FloatArray:
+        """Play m episodes of one policy and give the return so far at each step; see `Source.returns_so_far`."""
+        m, vector = check_count("episodes", episodes), check_theta(theta, policy.dim)
+        thresholds, cells = self._thresholds(policy, vector[None]).ravel(), self._cells(policy.memory)
+        key = stream.keys(np.zeros(1, dtype=np.int64))[0]
+        return sampler.sample_returns_so_far(m, key, thresholds, self._tables, self._heads, cells)
 
     def fingerprint(self) -> str:
         """Name the model by its numbers."""
@@ -194,16 +211,17 @@ class TabularSource(Source):
         episodes: int,
         stream: Stream,
         pairs: ArrayLike | None,
+        memory: Memory | None = None,
     ) -> Returns:
-        m = check_count("episodes", episodes)
+        m, cells = check_count("episodes", episodes), self._cells(memory)
         keys = stream.keys(check_pairs(pairs, rows))
         answer = Returns(values=np.empty((rows, m)), lengths=np.empty((rows, m), dtype=np.int64))
-        step = max(1, LARGEST_TABLE // int(self._tables.size))
+        step = max(1, LARGEST_TABLE // (int(self._tables.size) * (1 if cells is None else cells.n_cells)))
 
         def play(begin: int, end: int, threads: int = 1) -> None:
             for first in range(begin, end, step):
                 part = slice(first, min(first + step, end))
-                self._play(thresholds_of(part), keys[part], answer.values[part], answer.lengths[part], threads)
+                self._play(thresholds_of(part), keys[part], cells, answer.values[part], answer.lengths[part], threads)
 
         if rows < ROWS_PER_THREAD * self.threads:
             play(0, rows, self.threads)
@@ -215,26 +233,41 @@ class TabularSource(Source):
         self,
         thresholds: NDArray[np.uint64],
         keys: NDArray[np.uint64],
+        cells: MemoryCells | None,
         values: FloatArray,
         lengths: IntArray,
         threads: int,
     ) -> None:
-        """Fill values and lengths [P, m] from thresholds [P, S, 2^L] and keys [P]."""
+        """Fill values and lengths [P, m] from thresholds [P, S, 2^L], with memory [P, cells, S, 2^L], and keys [P]."""
         m, thresholds = values.shape[1], thresholds.reshape(-1)
         values, lengths = values.reshape(-1), lengths.reshape(-1)
 
         def block(begin: int, end: int) -> None:
-            sampler.sample_returns(begin, end, m, keys, thresholds, self._tables, self._heads, values, lengths)
+            tables, heads = self._tables, self._heads
+            if cells is None:
+                sampler.sample_returns(begin, end, m, keys, thresholds, tables, heads, values, lengths)
+            else:
+                sampler.sample_remembering_returns(
+                    begin, end, m, keys, thresholds, tables, heads, cells, values, lengths
+                )
 
         in_blocks(block, len(values), threads)
 
+    def _cells(self, memory: Memory | None) -> MemoryCells | None:
+        """Give the cells of a memory as the sampler reads them."""
+        if memory is None:
+            return None
+        steps = np.minimum(np.arange(self.mdp.horizon), memory.horizon - 1)
+        return MemoryCells(memory.cells, memory.cells_of_times[steps], memory.edges_of_returns.copy())
+
     def _thresholds(self, policy: Policy, thetas: FloatArray) -> NDArray[np.uint64]:
-        """Give the thresholds [P, S, 2^L] of policies with checked parameters [P, d]."""
+        """Give the thresholds [P, S, 2^L] of policies with checked parameters [P, d]; memory makes S cells * S."""
         check_fit(policy, self)
-        n_states, n_actions = self.mdp.n_states, self.mdp.n_actions
+        n_states = self.mdp.n_states * (1 if policy.memory is None else policy.memory.cells)
+        n_actions = self.mdp.n_actions
         if policy.table_shape is not None:
             preferences = contiguous(thetas, np.float64).reshape(-1, *policy.table_shape)
-            thresholds = self._room(len(thetas))
+            thresholds = self._room(len(thetas), n_states)
             thresholds_of_preferences(preferences, thresholds)
             return thresholds
         tables = policy.probabilities(thetas, np.arange(n_states))
@@ -244,17 +277,18 @@ class TabularSource(Source):
         return self._thresholds_of_tables(tables)
 
     def _thresholds_of_tables(self, tables: FloatArray) -> NDArray[np.uint64]:
-        thresholds = self._room(len(tables))
+        thresholds = self._room(len(tables), tables.shape[1])
         thresholds_of_probabilities(contiguous(tables, np.float64), thresholds)
         return thresholds
 
-    def _room(self, rows: int) -> NDArray[np.uint64]:
-        return np.empty((rows, self.mdp.n_states, self._tables.stride), dtype=np.uint64)
+    def _room(self, rows: int, states: int) -> NDArray[np.uint64]:
+        return np.empty((rows, states, self._tables.stride), dtype=np.uint64)
 
     def _check_rows(self, name: str, tables: FloatArray) -> None:
         """Refuse probabilities [P, S, A] whose rows do not sum to 1 in a state where the policy acts."""
         sums = np.sum(tables, axis=-1)
-        bad = (~(np.abs(sums - 1.0) <= 1e-6) | ~np.all(tables >= 0.0, axis=-1)) & ~self.mdp.terminal
+        acts = np.tile(~self.mdp.terminal, tables.shape[1] // self.mdp.n_states)
+        bad = (~(np.abs(sums - 1.0) <= 1e-6) | ~np.all(tables >= 0.0, axis=-1)) & acts
         if np.any(bad):
             row, state = (int(i) for i in np.argwhere(bad)[0])
             rule = f"give probabilities that sum to 1 in state {state} (row {row})"

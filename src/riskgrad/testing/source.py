@@ -9,6 +9,7 @@ from riskgrad.errors import ContractError
 from riskgrad.policy import ObservationStatistics, Policy
 from riskgrad.random import Purpose, Stream
 from riskgrad.sources import Source
+from riskgrad.sources.base import shown_to
 from riskgrad.testing.policy import demand, fits
 from riskgrad.types import Episodes, FloatArray, Returns, Vectors
 from riskgrad.weights import log_ratios
@@ -20,11 +21,12 @@ TOLERANCE = 1e-9
 def check_source(source: Source, policy: Policy, episodes: int = 200, seed: int = 0) -> None:
     """Check a source of episodes against its contract; raise `ContractError` naming the first broken clause.
 
-    Clauses: it gives observations and takes actions as it declares; exactly m episodes for each policy, every return
-    finite and within `return_range`; equal streams give equal numbers; rows of one pair see the same random numbers;
-    where it `observes`, it counts each step of the same episodes; a record has as many visits as its episodes have
-    steps, and says with which probability each action was taken; recorded and plain episodes have the same mean return
-    and length; importance weights of recorded episodes have mean 1; wrong input is a `ValueError`.
+    Clauses: it gives observations, with the policy's memory if it has one, and takes actions as it declares; exactly m
+    episodes for each policy, every return finite and within `return_range`; equal streams give equal numbers; rows of
+    one pair see the same random numbers; where it `observes` or `remembers`, it tells of each step of the same
+    episodes; a record has as many visits as its episodes have steps, and says with which probability each action was
+    taken; recorded and plain episodes have the same mean return and length; importance weights of recorded episodes
+    have mean 1; wrong input is a `ValueError`.
 
     Args:
         source: the source to check.
@@ -40,13 +42,16 @@ def check_source(source: Source, policy: Policy, episodes: int = 200, seed: int 
     _check_quota(source, found, len(thetas), episodes)
     _check_keys(source, policy, thetas, stream, found)
     _check_bad_calls(source, policy, thetas, stream)
-    if source.observes and isinstance(source.gives, Vectors):
-        none = ObservationStatistics.none(source.gives.size)
+    shown = shown_to(policy, source)
+    if source.observes and isinstance(shown, Vectors):
+        none = ObservationStatistics.none(shown.size)
         again, seen = source.returns_and_statistics(policy, thetas, episodes, stream, None, none)
         counted = seen.count == np.sum(found.lengths)
         demand(
             source, "returns_and_statistics counts each step of the same episodes", counted and _are_equal(found, again)
         )
+    if source.remembers:
+        _check_so_far(source, policy, theta, episodes, stream)
     if not policy.has_density:
         return
     batch = source.record(policy, theta, episodes, Stream(seed, Purpose.EXAMPLE, 1))
@@ -75,12 +80,21 @@ def _check_keys(source: Source, policy: Policy, thetas: FloatArray, stream: Stre
     demand(source, "another seed gives other episodes", constant or not _are_equal(found, fresh))
 
 
+def _check_so_far(source: Source, policy: Policy, theta: FloatArray, episodes: int, stream: Stream) -> None:
+    so_far = source.returns_so_far(policy, theta, episodes, stream)
+    lengths = source.returns(policy, theta[None], episodes, stream, np.zeros(1, dtype=np.int64)).lengths[0]
+    demand(source, "returns_so_far tells each step of the same episodes", len(so_far) == np.sum(lengths))
+    starts = np.cumsum(lengths) - lengths
+    demand(source, "the return so far of an episode begins at 0", np.all(so_far[starts] == 0.0))
+
+
 def _check_record(source: Source, policy: Policy, theta: FloatArray, batch: Episodes, episodes: int) -> None:
     demand(source, "a record holds exactly m episodes", batch.values.shape == (episodes,))
     demand(source, "offsets begin each episode's visits", len(batch.offsets) == episodes + 1)
     visits = np.add.reduceat(batch.counts, batch.offsets[:-1])
     demand(source, "an episode has as many visits as steps", np.array_equal(visits, batch.lengths))
-    demand(source, "it gives what it declares", source.gives is None or fits(source.gives, batch.observations))
+    shown = shown_to(policy, source)
+    demand(source, "it gives what it declares", shown is None or fits(shown, batch.observations))
     acted = policy.execute(batch.actions)
     demand(source, "it takes what it declares", source.takes is None or fits(source.takes, acted))
     logs = policy.log_prob(theta, batch.observations, batch.actions)

@@ -58,18 +58,22 @@ class Batches:
         return self.apart is None
 
 
-def choose_batches(source: Source, algorithm: Algorithm, theta: FloatArray, seed: int, held_out: int) -> Batches:
+def choose_batches(
+    source: Source, trained: Policy, algorithm: Algorithm, theta: FloatArray, seed: int, held_out: int
+) -> Batches:
     """Give the batches that an algorithm asks for.
 
     Args:
         source: where episodes come from.
+        trained: the policy that is trained.
         algorithm: says who acts and how many episodes a batch has.
         theta: theta_0 [d].
         seed: the run's seed.
         held_out: how many episodes judge an iterate; 0 sets none of a log apart.
     """
-    if source.logged is not None:
-        return _split_log(source.logged, held_out)
+    log = source.logged_for(trained)
+    if log is not None:
+        return _split_log(log, held_out)
     m = algorithm.episodes
 
     def draw_current(state: State) -> tuple[Episodes, int]:
@@ -79,6 +83,9 @@ def choose_batches(source: Source, algorithm: Algorithm, theta: FloatArray, seed
         return Batches(draw_current)
     # no policy is given: the one that is trained acts by theta_0
     given, start = (None, theta) if algorithm.behavior == "current" else algorithm.behavior
+    if given is not None and given.memory != trained.memory:
+        rule = "have the memory of the policy that is trained, since both are shown the same"
+        raise InputError("behavior", rule, given.memory or "a policy without memory")
     acting: FloatArray = check_theta(start, len(theta) if given is None else given.dim)
     kept: list[Episodes] = []
 

@@ -17,7 +17,6 @@ from riskgrad.training.problem import Problem
 from riskgrad.types import Episodes, FloatArray
 from riskgrad.weights import log_ratios, ratios_from_logs, worth
 
-
 LOOK: Final = ("risk", "mean", "error")
 CLEAR: Final = 2.0  # standard errors of a difference that is no accident
 

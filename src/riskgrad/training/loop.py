@@ -78,7 +78,7 @@ def _start_or_resume(plan: Plan, store: Store | None, versions: dict[str, str]) 
         policy, cost = first_policy(problem, state.theta)
         state = replace(state, policy=policy)
     first = Iterate(state.policy, state.theta)
-    return Progress(state, first, first, episodes=cost, notes=list(problem.notes), versions=versions)
+    return Progress(state, first, first, episodes=plan.pilot + cost, notes=list(problem.notes), versions=versions)
 
 
 def _advance(plan: Plan, judge: Judge | None, progress: Progress) -> tuple[Line, FloatArray | None]:

@@ -26,6 +26,7 @@ from riskgrad.errors import InputError
 from riskgrad.policy import Normalized, ObservationStatistics, Policy
 from riskgrad.random import Purpose, Stream
 from riskgrad.sources import Source
+from riskgrad.sources.base import shown_to
 from riskgrad.types import Episodes, FloatArray, IntArray, States, Vectors
 
 if TYPE_CHECKING:
@@ -49,8 +50,9 @@ def first_policy(problem: "Problem", theta: FloatArray) -> tuple[Policy, int]:
     if logged is not None:
         return Normalized(policy, batch_statistics(logged)), 0
     stream, m = Stream(problem.seed, Purpose.OBSERVING), FIRST_EPISODES
-    if source.observes and isinstance(source.gives, Vectors):
-        none = ObservationStatistics.none(source.gives.size)
+    shown = shown_to(policy, source)
+    if source.observes and isinstance(shown, Vectors):
+        none = ObservationStatistics.none(shown.size)
         _, seen = source.returns_and_statistics(policy, theta[np.newaxis], m, stream, None, none)
     else:
         seen = batch_statistics(source.record(policy, theta, m, stream))

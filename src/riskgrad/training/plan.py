@@ -28,6 +28,9 @@ LATE: Final = 0.8  # the part of a run after which an iterate is judged that the
 HELD_OUT_SHARE: Final = 0.1  # these episodes, as a part of those for training
 LEAST_ITERATIONS: Final = 80  # a budget that allows fewer with the usual m makes m smaller
 LEAST_IN_TAIL: Final = 2  # episodes that a small budget leaves in the tail of each estimate
+PILOT_EPISODES: Final = 400  # by which memory of the return is fitted
+PILOT_SHARE: Final = 0.1  # the most of a budget that they take
+LEAST_OF_PILOT: Final = 20  # and the fewest that they are
 UNKNOWN_SLOPE: Final = 10.0  # stands for M_g' where the measure is no distortion, or has no bound
 STEP: Final = 0.1  # of Adam
 LAYERED_STEP: Final = 0.4  # longest step of a network, over all parameters, which multiply one another
@@ -45,6 +48,7 @@ class Plan:
         held_out: episodes by which an iterate is judged.
         settings: what the run was asked to do, as a file can hold it.
         log_sizes: states and actions of the log of steps; None for an algorithm that keeps none.
+        pilot: episodes that were played before, to fit the policy's memory.
     """
 
     problem: Problem
@@ -53,10 +57,11 @@ class Plan:
     held_out: int
     settings: Settings
     log_sizes: tuple[int, int] | None = None
+    pilot: int = 0
 
 
 def plan_training(
-    source: Source, policy: Policy, theta: FloatArray, way: Way, options: TrainOptions, known: Settings
+    source: Source, policy: Policy, theta: FloatArray, way: Way, options: TrainOptions, known: Settings, pilot: int = 0
 ) -> Plan:
     """Settle every option, and check what can be checked before the first episode.
 
@@ -67,6 +72,7 @@ def plan_training(
         way: the named measure, and the path to it.
         options: as they were given.
         known: what is known of the settings already: the measure, the environment and the policy.
+        pilot: episodes that were played already, to fit the policy's memory.
     """
     bonus = _find_bonus(policy, options)
     iterations = options.iterations or default_of(facts_of(Options)["iterations"], options.schedule)
@@ -89,7 +95,7 @@ def plan_training(
     )
     cost = algorithm.episodes * algorithm.count_estimates(bonus > 0.0)
     if options.max_episodes is not None:
-        iterations = afford_iterations(options, cost, first_cost(options.normalize, policy), algorithm)
+        iterations = afford_iterations(options, cost, pilot + first_cost(options.normalize, policy), algorithm)
     if options.normalize:
         check_normalizable(source, policy, algorithm.takes_log)
     held_out = count_held_out(options.held_out, iterations, cost, algorithm.count_looks(iterations))
@@ -109,7 +115,7 @@ def plan_training(
         seed=options.seed,
         entropy=bonus,
         normalize=options.normalize,
-        batches=choose_batches(source, algorithm, theta, options.seed, held_out),
+        batches=choose_batches(source, policy, algorithm, theta, options.seed, held_out),
     )
     path = str(way) if len(ways) == 1 else "auto"
     known = replace(known, iterations=iterations, risk_path=path, entropy=bonus, held_out=held_out)
@@ -117,8 +123,9 @@ def plan_training(
     sizes = None
     if algorithm.needs_states and isinstance(source.gives, States) and isinstance(source.takes, Choice):
         sizes = source.gives.n, source.takes.n
+    known = replace(known, memory=None if policy.memory is None else policy.memory.kind)
     settings = replace(known, **_describe_options(options, given))
-    return Plan(problem, algorithm, start, held_out, settings, sizes)
+    return Plan(problem, algorithm, start, held_out, settings, sizes, pilot)
 
 
 def _find_bonus(policy: Policy, options: TrainOptions) -> float:
@@ -204,6 +211,13 @@ def afford_iterations(options: TrainOptions, cost: int, first: int, algorithm: A
         rule = f"allow one iteration and the episodes that judge it, {total(1)} episodes"
         raise InputError("max_episodes", rule, budget)
     return count
+
+
+def afford_pilot(options: TrainOptions) -> int:
+    """Give the episodes of a pilot, to which memory is fitted: the usual ones, or fewer on a small budget."""
+    budget = options.max_episodes
+    most = PILOT_EPISODES if budget is None else int(PILOT_SHARE * budget)
+    return max(LEAST_OF_PILOT, min(PILOT_EPISODES, most))
 
 
 def judged_iterations(iterations: int, algorithm: Algorithm) -> frozenset[int]:

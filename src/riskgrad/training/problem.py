@@ -138,6 +138,8 @@ class Problem:
             )
         if self.normalize:
             notes.append("observations were normalized; each theta goes with the statistics in force at it")
+        if self.policy.memory is not None:
+            notes.append(f"the policy has a {self.policy.memory}")
         return (*notes, *self.batches.notes)
 
 

@@ -13,10 +13,12 @@ from typing import Any, Final
 import numpy as np
 
 from riskgrad.critic.actor import Advice, advise, gradient_of, move_table, table_of
-from riskgrad.critic.graph import ValueGraph
+from riskgrad.critic.graph import Sweeper, ValueGraph
 from riskgrad.critic.log import Block
 from riskgrad.critic.returns import advise_by_returns
+from riskgrad.kernels.compile import cores, in_threads
 from riskgrad.paths import Way
+from riskgrad.policy.memory import Memory
 from riskgrad.random import Purpose, Stream
 from riskgrad.risk.base import error_of_mean
 from riskgrad.training.algorithm import Arm, Info, State
@@ -29,12 +31,13 @@ RACE: Final = 0.6  # the part of the run after which the finalists go on
 FINALISTS: Final = 2
 MOST_STEPS: Final = 4  # of each ascent in one iteration
 MOST_EDGES: Final = 1 << 20  # that these steps may sweep over, if there are more than one
+WORTH_THREADS: Final = 1 << 14  # edges from which threads pay for their start
 NO_PATH: Final = "none"
 RESTARTS: Final = (0.2, 0.4, 0.6, 0.8)  # parts of the run after which ways are climbed again
 RESTART_STEPS: Final = 40
 RESTART_TRUST: Final = 0.05  # longer steps, since they cost no episodes
 RESTART_BONUSES: Final = (0.3, 1.0, 0.1)
-MOST_SWEPT: Final = 1 << 26  # edges that restarts may sweep over at one time
+MOST_SWEPT: Final = 1 << 25  # edges that restarts may sweep over at one time
 ASTRAY_EVERY: Final = 10
 
 
@@ -70,7 +73,7 @@ class Race:
             self._log.append(self._blocks[name])
         self._graph = ValueGraph(
             self._log.counts.model(),
-            horizon=problem.source.horizon or int(np.max(np.diff(batch.offsets))),
+            horizon=problem.source.horizon or max(int(np.max(block.lengths)) for block in self._log.blocks),
             discount=problem.source.discount or 1.0,
             recent=self._log.blocks[-2 * len(self.arms) :],
             straight=problem.risk.attitude == "neutral",
@@ -80,10 +83,19 @@ class Race:
     def climb(self, trust: float) -> None:
         """Let each ascent take a few steps along the gains that it reads off the model."""
         self._steps = max(1, min(MOST_STEPS, MOST_EDGES // max(1, self._graph.edges)))
-        for name, arm in self.arms.items():
-            self._graph.go_astray(table_of(self._state.policy, arm.theta, len(self._graph.known)))
+        policy, rows = self._state.policy, len(self._graph.known)
+
+        def climb_one(name: str) -> None:
+            sweeper = Sweeper(self._graph)
+            sweeper.go_astray(table_of(policy, self.arms[name].theta, rows))
             for _ in range(self._steps):
-                self._move(name, self._advise(name), trust)
+                self._move(name, self._advise(sweeper, name), trust)
+
+        in_threads(climb_one, list(self.arms), self._threads)
+
+    @property
+    def _threads(self) -> int:
+        return cores() if self._graph.edges > WORTH_THREADS else 1
 
     def restart(self) -> None:
         """At a few times of the run, climb each way again from the start of the run, in the model alone.
@@ -95,26 +107,27 @@ class Race:
         last = max(self.arms, key=lambda name: name == NO_PATH)  # its own, or that of the ascent which is behind
         if done not in {int(part * problem.iterations) for part in RESTARTS} or self._state.policy.table_shape is None:
             return
-        risk, tried = self._risk_in_model(self.arms[last].theta), 0
-        for bonus in RESTART_BONUSES:
-            for way in problem.ways:
-                tried += 1
-                if tried * RESTART_STEPS * self._graph.edges > MOST_SWEPT:
-                    return
-                theta = self._climb_alone(way, bonus)
-                found = self._risk_in_model(theta)
-                if found > risk:
-                    risk = found
-                    self.arms[last] = replace(self.arms[last], theta=theta)
+        tasks = [(way, bonus) for bonus in RESTART_BONUSES for way in problem.ways]
+        tasks = tasks[: MOST_SWEPT // (RESTART_STEPS * max(1, self._graph.edges))]
 
-    def _climb_alone(self, way: Way, bonus: float) -> FloatArray:
+        def climb_one(task: tuple[Way, float]) -> tuple[float, FloatArray]:
+            sweeper = Sweeper(self._graph)
+            theta = self._climb_alone(sweeper, *task)
+            return self._risk_in_model(sweeper, theta), theta
+
+        risk = self._risk_in_model(Sweeper(self._graph), self.arms[last].theta)
+        for found, theta in in_threads(climb_one, tasks, self._threads):
+            if found > risk:
+                risk, self.arms[last] = found, replace(self.arms[last], theta=theta)
+
+    def _climb_alone(self, sweeper: Sweeper, way: Way, bonus: float) -> FloatArray:
         """Climb a way from theta_0 in the model, and give where it ends."""
         policy, theta, rows = self._state.policy, self._problem.start, len(self._graph.known)
         for step in range(RESTART_STEPS):
             if step % ASTRAY_EVERY == 0:
-                self._graph.go_astray(table_of(policy, theta, rows))
+                sweeper.go_astray(table_of(policy, theta, rows))
             measure = way.measure(way.weight(step, RESTART_STEPS))
-            advice = advise(self._graph, policy, theta, measure, bonus * (1.0 - step / RESTART_STEPS))
+            advice = advise(sweeper, policy, theta, measure, bonus * (1.0 - step / RESTART_STEPS))
             theta = move_table(theta, advice, RESTART_TRUST)
         return theta
 
@@ -124,7 +137,7 @@ class Race:
         for name, arm in self.arms.items():
             policy, batch = self._state.policy, self._batches[name]
             advice = advise_by_returns(
-                self._graph, policy, arm.theta, self._measure(name), self._bonus, batch, self._blocks[name]
+                Sweeper(self._graph), policy, arm.theta, self._measure(name), self._bonus, batch, self._blocks[name]
             )
             self._move(name, advice, trust)
 
@@ -136,8 +149,8 @@ class Race:
     def _bonus(self) -> float:
         return self._problem.entropy * (1.0 - self._state.iteration / self._problem.iterations)
 
-    def _advise(self, name: str) -> Advice:
-        return advise(self._graph, self._state.policy, self.arms[name].theta, self._measure(name), self._bonus)
+    def _advise(self, sweeper: Sweeper, name: str) -> Advice:
+        return advise(sweeper, self._state.policy, self.arms[name].theta, self._measure(name), self._bonus)
 
     def _move(self, name: str, advice: Advice, trust: float) -> None:
         """Move one ascent: a table of preferences by a natural step, any other policy by the run's own ascent."""
@@ -152,15 +165,16 @@ class Race:
     def decide(self) -> None:
         """Order the ascents by their risk in the model; late in the run two stay, and at its end one."""
         problem, done = self._problem, self._state.iteration + 1
-        risks = {name: self._risk_in_model(arm.theta) for name, arm in self.arms.items()}
+        sweeper = Sweeper(self._graph)
+        risks = {name: self._risk_in_model(sweeper, arm.theta) for name, arm in self.arms.items()}
         order = sorted(self.arms, key=lambda name: -risks[name])
         if done >= RACE * problem.iterations:
             order = order[:FINALISTS]
         if done == problem.iterations:
-            order = self._choose(order)
+            order = self._choose(sweeper, order)
         self.arms = {name: self.arms[name] for name in order}
 
-    def _choose(self, order: list[str]) -> list[str]:
+    def _choose(self, sweeper: Sweeper, order: list[str]) -> list[str]:
         """Give the winner: the best in the model, unless held-out episodes clearly prefer another one."""
         problem, policy = self._problem, self._state.policy
         if len(order) > 1 and problem.held_out:
@@ -174,12 +188,13 @@ class Race:
         theta = self.arms[order[0]].theta
         sharper = {factor: policy.sharpen(theta, factor) for factor in FACTORS}
         self._sharpness = best_factor(
-            {factor: self._risk_in_model(one) for factor, one in sharper.items() if one is not None} or {1.0: 0.0}
+            {factor: self._risk_in_model(sweeper, one) for factor, one in sharper.items() if one is not None}
+            or {1.0: 0.0}
         )
         return order[:1]
 
-    def _risk_in_model(self, theta: FloatArray) -> float:
-        law = self._graph.law(table_of(self._state.policy, theta, len(self._graph.known)))
+    def _risk_in_model(self, sweeper: Sweeper, theta: FloatArray) -> float:
+        law = sweeper.law(table_of(self._state.policy, theta, len(self._graph.known)))
         some = law > 0.0
         return float(self._problem.risk.estimate(self._graph.ends[some], law[some]))
 
@@ -217,7 +232,7 @@ class Race:
         }
 
 
-def block_of(batch: Steps, memory: Any) -> Block:
+def block_of(batch: Steps, memory: Memory | None) -> Block:
     """Give a batch as the log keeps it, by the states of the environment."""
     states = batch.observations if memory is None else memory.plain(batch.observations)
     return Block(

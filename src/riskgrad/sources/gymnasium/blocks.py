@@ -34,6 +34,7 @@ class EpisodeBlock:
         first_row: what row 0 of thetas is called in messages.
         shift: mean about which observations are summed [k]; None for no sums.
         keep: whether visits are kept.
+        so_far: whether the return so far is kept in the place of the observation.
     """
 
     policy: Policy
@@ -44,6 +45,7 @@ class EpisodeBlock:
     first_row: int = 0
     shift: FloatArray | None = None
     keep: bool = False
+    so_far: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,19 +78,20 @@ class Diary:
 
     Args:
         block: what is played.
-        size: length of an observation, for sums.
     """
 
-    def __init__(self, block: EpisodeBlock, size: int) -> None:
-        self._keep, self._shift = block.keep, block.shift
+    def __init__(self, block: EpisodeBlock) -> None:
+        self._keep, self._shift, self._so_far = block.keep, block.shift, block.so_far
         self.active = block.keep or block.shift is not None
         self._steps: list[tuple[IntArray, NDArray[Any], NDArray[Any]]] = []
         self._rewards: list[FloatArray] = []
         self.ended = np.zeros(len(block.rows), dtype=np.bool_)
-        self._sums = None if block.shift is None else np.zeros((len(block.rows), 2, size))
+        self._sums = None if block.shift is None else np.zeros((len(block.rows), 2, len(block.shift)))
 
-    def note(self, episodes: IntArray, observations: NDArray[Any], actions: NDArray[Any]) -> None:
-        """Note one step of different episodes [b], their observations [b, ...] and actions [b, ...]."""
+    def note(self, episodes: IntArray, observations: NDArray[Any], actions: NDArray[Any], returns: FloatArray) -> None:
+        """Note one step of different episodes [b]: observations [b, ...], actions [b, ...], returns so far [b]."""
+        if self._so_far:
+            observations = returns
         if self._sums is not None:
             gaps = observations - self._shift
             self._sums[episodes, 0] += gaps

@@ -82,7 +82,7 @@ class _SingleRun:
         self.busy = busy = min(len(lanes.envs), len(block.rows))
         self.upcoming = 0
         self.seeds: list[int] = environment_seeds(block.streams).tolist()
-        self.diary = Diary(block, lanes.reader.size)
+        self.diary = Diary(block)
         self.values, self.lengths = np.empty(len(block.rows)), np.empty(len(block.rows), dtype=np.int64)
         # of each lane: its environment, the turn in which its episode began, and what is in arrays
         self.envs = lanes.envs[:busy]
@@ -108,12 +108,20 @@ class _SingleRun:
             flat = front.observations.reshape(-1)
             while self.busy == n:
                 fill_uniforms(front.streams, front.uniforms)
-                actions = policy.act(thetas, front.rows, front.observations, front.uniforms)
+                seen = self._show(front)
+                actions = policy.act(thetas, front.rows, seen, front.uniforms)
                 if diary.active:
-                    diary.note(front.episodes, front.observations, actions)
+                    diary.note(front.episodes, seen, actions, front.totals)
                 for lane in reversed(self._step(front, flat, write(policy.execute(actions)))):
                     self._end(lane)
         return diary.finish(self.values, self.lengths)
+
+    def _show(self, front: _Front) -> NDArray[Any]:
+        """Give what the policies see in the busy lanes."""
+        memory = self.block.policy.memory
+        if memory is None:
+            return front.observations
+        return memory.extend(front.observations, self.turns - np.array(self.starts), front.totals)
 
     def _step(self, front: _Front, flat: NDArray[Any], actions: list[Any]) -> list[int]:
         """Take one step in each busy lane; give the lanes whose episode is over."""

@@ -125,7 +125,7 @@ class Player:
                 raise InputError("env", "have a vector form", self.name)
             return made
 
-        return VectorLanes(self.name, make, read, self.reader.size, self.writer, self.horizon, rules.discount)
+        return VectorLanes(self.name, make, read, self.writer, self.horizon, rules.discount)
 
     def _try_vector_form(self) -> VectorEnv[Any, Any, Any] | None:
         """Make the vector form once; where that fails, warn and give None, unless the user asked for it."""

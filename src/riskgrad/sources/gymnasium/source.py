@@ -20,6 +20,7 @@ What is decided here, and why:
 
 import pickle
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final, Self
 
 import numpy as np
@@ -31,7 +32,7 @@ from riskgrad.errors import InputError
 from riskgrad.kernels.compile import contiguous
 from riskgrad.policy import Greedy, ObservationStatistics, Policy
 from riskgrad.random import Stream
-from riskgrad.sources.base import EnvOptions, Source, Workers, check_fit
+from riskgrad.sources.base import EnvOptions, Source, Workers, check_fit, shown_to
 from riskgrad.sources.gymnasium.blocks import BlockResult, Cut, EpisodeBlock, cut_for_vectors, cut_for_workers
 from riskgrad.sources.gymnasium.player import LocalWork, Player, PlayRules
 from riskgrad.sources.gymnasium.recipe import Env, Environment, EnvRecipe, is_id_or_env
@@ -58,6 +59,7 @@ class GymnasiumSource(Source):
     name = "gymnasium"
     observes = True
     keeps_steps = True
+    remembers = True
     workers = "backend"
     general = True
 
@@ -134,11 +136,19 @@ class GymnasiumSource(Source):
         statistics: ObservationStatistics,
     ) -> tuple[Returns, ObservationStatistics]:
         """Play as `returns` does, and add what was observed to the statistics."""
-        if self.gives != Vectors(len(statistics.mean)):
-            rule = f"be of vectors of the environment's {self._player.reader.size} numbers"
+        shown = shown_to(policy, self)
+        if shown != Vectors(len(statistics.mean)):
+            rule = f"be of vectors of the {shown.size if isinstance(shown, Vectors) else 0} numbers that a policy sees"
             raise InputError("statistics", rule, f"{len(statistics.mean)} numbers")
         returns, sums = self._play(policy, thetas, episodes, stream, pairs, statistics.mean)
         return returns, statistics if sums is None else statistics.add(returns.lengths, sums)
+
+    def returns_so_far(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> FloatArray:
+        """Play m episodes of one policy and give the return so far at each step; see `Source.returns_so_far`."""
+        m, vector = check_count("episodes", episodes), check_theta(theta, policy.dim)
+        cut = self._cut_blocks(policy, vector[None], m, stream, np.zeros(1, dtype=np.int64), None, keep=True)
+        parts = self._map([replace(block, so_far=True) for block, _ in cut])
+        return np.concatenate([part.observations for part in parts])
 
     def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
         """Play m episodes of one policy and keep what they visited; see `Source.record`."""

@@ -27,7 +27,6 @@ class VectorLanes:
         name: of the environment, in messages.
         make: from a number of lanes to a vector environment.
         read: how a batch of observations is read.
-        size: length of an observation.
         writer: how actions are written.
         horizon: steps after which an episode is cut.
         discount: in (0, 1].
@@ -38,12 +37,11 @@ class VectorLanes:
         name: str,
         make: Callable[[int], VectorEnv[Any, Any, Any]],
         read: Callable[[Any], NDArray[Any]],
-        size: int,
         writer: ActionWriter,
         horizon: int,
         discount: float,
     ) -> None:
-        self.name, self.read, self.size, self.writer = name, read, size, writer
+        self.name, self.read, self.writer = name, read, writer
         self.horizon, self.discount = horizon, discount
         self._make = make
         self._envs: dict[int, VectorEnv[Any, Any, Any]] = {}
@@ -98,7 +96,7 @@ class _VectorRun:
         self.lanes, self.block = lanes, block
         self.busy = np.flatnonzero(counted)
         self.values, self.lengths = np.zeros(len(block.rows)), np.zeros(len(block.rows), dtype=np.int64)
-        self.diary = Diary(block, lanes.size)
+        self.diary = Diary(block)
         self.streams = block.streams.copy()
         self._factor, self._age = 1.0, 0
         self._actions: NDArray[Any] | None = None
@@ -110,13 +108,15 @@ class _VectorRun:
         seen, streams = observations[who], self.streams[who]
         if not np.all(np.isfinite(seen)):
             raise ValueError("an observation is not finite")
+        if policy.memory is not None:
+            seen = policy.memory.extend(seen, np.full(len(who), self._age), self.values[who])
         uniforms = np.empty((len(who), policy.noise_size))
         fill_uniforms(streams, uniforms)
         self.streams[who] = streams
         actions = policy.act(self.block.thetas, self.block.rows[who], seen, uniforms)
         if self.diary.active:
             mine = self.busy if everyone else slice(None)
-            self.diary.note(self.busy, seen[mine], actions[mine])
+            self.diary.note(self.busy, seen[mine], actions[mine], self.values[self.busy])
         executed = policy.execute(actions)
         if self._actions is None:
             self._actions = executed.copy()

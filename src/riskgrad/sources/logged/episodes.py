@@ -18,6 +18,8 @@ Decided here:
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Never
 
@@ -27,7 +29,7 @@ from numpy.typing import ArrayLike
 from riskgrad.errors import InputError
 from riskgrad.policy import Policy
 from riskgrad.random import Stream
-from riskgrad.sources.base import Source
+from riskgrad.sources.base import Source, shown_to
 from riskgrad.sources.logged import columns as logged_columns
 from riskgrad.sources.logged.columns import Columns, parquet_batches
 from riskgrad.types import Choice, Episodes, FloatArray, ObservationKind, States, Vectors, digest, freeze
@@ -44,16 +46,23 @@ class LoggedEpisodes(Source):
         n_actions: how many actions there are.
         discount: the discount gamma that the returns were made with.
         return_range: bounds (low, high) of every possible return; None where nobody said.
+        rewards: of each step [V], for policies that remember the return so far; None where they are not known.
     """
 
     name = "log"
+    remembers = True
 
     def __init__(
-        self, batch: Episodes, n_actions: int, discount: float, return_range: tuple[float, float] | None = None
+        self,
+        batch: Episodes,
+        n_actions: int,
+        discount: float,
+        return_range: tuple[float, float] | None = None,
+        rewards: FloatArray | None = None,
     ) -> None:
         self.batch = self.logged = batch
         self.n_actions = n_actions
-        self._discount, self._return_range = discount, return_range
+        self._discount, self._return_range, self.rewards = discount, return_range, rewards
 
     @property
     def gives(self) -> ObservationKind:
@@ -86,6 +95,45 @@ class LoggedEpisodes(Source):
     def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Never:
         """Refuse: a log plays no episodes."""
         self.returns(policy, theta, episodes, stream)
+
+    @property
+    def horizon(self) -> int:
+        """Steps of the longest logged episode."""
+        return int(np.max(self.batch.lengths))
+
+    def returns_so_far(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> FloatArray:
+        """Give the logged return before each step, whatever is asked for: a log plays nothing."""
+        del policy, theta, episodes, stream
+        return self._so_far
+
+    @cached_property
+    def _so_far(self) -> FloatArray:
+        """The discounted return of the episode before each step [V], added up as sources that play do."""
+        if self.rewards is None:
+            advice = "make the log by from_arrays, from_batches or from_parquet"
+            raise InputError("source", "hold the reward of each step, for memory", self, advice)
+        found, starts, lengths = np.empty(len(self.rewards)), self.batch.offsets[:-1], self.batch.lengths
+        totals, factor = np.zeros(len(starts)), 1.0
+        for t in range(self.horizon):
+            going = lengths > t
+            steps = starts[going] + t
+            found[steps] = totals[going]
+            totals[going] += factor * self.rewards[steps]
+            factor *= self._discount
+        return freeze(found)
+
+    def logged_for(self, policy: Policy) -> Episodes:
+        """Give the log as a policy reads it: with the time left and the return so far, if it has memory."""
+        batch, memory = self.batch, policy.memory
+        if memory is None:
+            return batch
+        shown_to(policy, self)
+        seen = (
+            batch.observations if batch.observations.ndim == 1 else batch.observations.reshape(len(batch.actions), -1)
+        )
+        times = np.arange(len(seen)) - np.repeat(batch.offsets[:-1], batch.lengths)
+        so_far = self._so_far if memory.holds_return else np.zeros(len(seen))
+        return replace(batch, observations=memory.extend(seen, times, so_far))
 
     def fingerprint(self) -> str:
         """Name the log by its size and its numbers."""
@@ -196,6 +244,7 @@ class LoggedEpisodes(Source):
             n_actions=int(np.max(actions)) + 1 if n_actions is None else n_actions,
             discount=float(discount),
             return_range=_check_return_range(return_range, values),
+            rewards=freeze(rewards[order]),
         )
 
     def __len__(self) -> int:

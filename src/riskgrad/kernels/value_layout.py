@@ -1,0 +1,145 @@
+"""A learned model with the return so far in its state, as `value_sweeps` reads it.
+
+    T steps   S states   A actions   G groups: outcomes of one (state, action) with one reward   K outcomes
+
+A node is (t, s, y), y one of the knots of time t. A state has the knots from lo[t * S + s] to hi[t * S + s], numbered
+from node[t * S + s]. A step from y by a reward r lands between two knots of the next time: chances are split among
+them so that the mean stays, and values are read off the line between them, or off the utility's own slope beyond the
+first and the last knot. What lands where depends on the group alone, so that all its outcomes share the search.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from riskgrad.kernels.compile import inline_helper, kernel
+from riskgrad.types import FloatArray, IntArray
+
+NEARLY = 1e-7  # a part of the gap between two knots that counts as none: rounding of sums of rewards
+
+
+class Layout(NamedTuple):
+    """Nodes and outcomes as the sweeps read them.
+
+    Attributes:
+        horizon: T.
+        n_states: S.
+        n_actions: A.
+        powers: the discount to the power of t [T].
+        groups: the groups of (s, a) are groups[s * A + a]:groups[s * A + a + 1] [S * A + 1].
+        group_rewards: the reward of each group [G].
+        firsts: the outcomes of group k are firsts[k]:firsts[k + 1] [G + 1].
+        nexts: the next state of each outcome, S for the end [K].
+        chances: of each outcome given (s, a) [K].
+        starts: chance of each state to be the first [S].
+        knot_offsets: the knots of time t are knot_offsets[t]:knot_offsets[t + 1] [T + 1].
+        knots: returns so far, rising at each time.
+        knot_slopes: 1 over the gap to the next knot, 0 for the last one.
+        ends: knots of the final return, rising [E].
+        end_slopes: 1 over the gap to the next, 0 for the last one [E].
+        lo: the first knot of (t, s) [T * S].
+        hi: its last; -1 where s cannot be reached at t [T * S].
+        node: where its nodes begin [T * S + 1].
+        cells: what a policy with memory makes of (t, y): its row of the table is cell * S + s; 0 without memory.
+    """
+
+    horizon: int
+    n_states: int
+    n_actions: int
+    powers: FloatArray
+    groups: IntArray
+    group_rewards: FloatArray
+    firsts: IntArray
+    nexts: IntArray
+    chances: FloatArray
+    starts: FloatArray
+    knot_offsets: IntArray
+    knots: FloatArray
+    knot_slopes: FloatArray
+    ends: FloatArray
+    end_slopes: FloatArray
+    lo: IntArray
+    hi: IntArray
+    node: IntArray
+    cells: IntArray
+
+
+@inline_helper
+def find_knot(knots: FloatArray, begin: int, end: int, y: float) -> int:
+    """Give the last knot in begin:end that is not above y, or the first one."""
+    low, high = begin, end - 1
+    while low < high:
+        middle = (low + high + 1) >> 1
+        if knots[middle] <= y:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+@kernel
+def find_ranges(
+    horizon: int,
+    n_states: int,
+    n_actions: int,
+    powers: FloatArray,
+    groups: IntArray,
+    group_rewards: FloatArray,
+    firsts: IntArray,
+    nexts: IntArray,
+    starts: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Give the smallest and the largest return so far that can be reached at each time [T + 1], the last at the end."""
+    low, high = np.full(horizon + 1, np.inf), np.full(horizon + 1, -np.inf)
+    least, most = np.full(n_states + 1, np.inf), np.full(n_states + 1, -np.inf)
+    least[:n_states] = np.where(starts > 0.0, 0.0, np.inf)
+    most[:n_states] = np.where(starts > 0.0, 0.0, -np.inf)
+    low[0], high[0] = 0.0, 0.0
+    end_low, end_high = np.inf, -np.inf
+    for t in range(horizon):
+        then_least, then_most = np.full(n_states + 1, np.inf), np.full(n_states + 1, -np.inf)
+        for s in range(n_states):
+            if most[s] < least[s]:
+                continue
+            for k in range(groups[s * n_actions], groups[(s + 1) * n_actions]):
+                r = powers[t] * group_rewards[k]
+                for o in range(firsts[k], firsts[k + 1]):
+                    n = nexts[o]
+                    then_least[n] = min(then_least[n], least[s] + r)
+                    then_most[n] = max(then_most[n], most[s] + r)
+        least, most = then_least, then_most
+        end_low, end_high = min(end_low, least[n_states]), max(end_high, most[n_states])
+        low[t + 1], high[t + 1] = np.min(least[:n_states]), np.max(most[:n_states])
+    low[horizon], high[horizon] = min(low[horizon], end_low), max(high[horizon], end_high)
+    return low, high
+
+
+@kernel
+def find_windows(layout: Layout) -> None:
+    """Fill `lo` and `hi`: which knots can be reached in each state at each time."""
+    lo, hi, knots = layout.lo, layout.hi, layout.knots
+    n_states, n_actions = layout.n_states, layout.n_actions
+    lo[:] = len(knots)
+    hi[:] = -1
+    for s in range(n_states):
+        if layout.starts[s] > 0.0:
+            lo[s], hi[s] = 0, 0
+    for t in range(layout.horizon - 1):
+        here, begin, end = layout.knot_offsets[t], layout.knot_offsets[t + 1], layout.knot_offsets[t + 2]
+        for s in range(n_states):
+            q = t * n_states + s
+            if hi[q] < 0:
+                continue
+            for k in range(layout.groups[s * n_actions], layout.groups[(s + 1) * n_actions]):
+                r = layout.powers[t] * layout.group_rewards[k]
+                lowest, highest = knots[here + lo[q]] + r, knots[here + hi[q]] + r
+                i, j = find_knot(knots, begin, end, lowest), find_knot(knots, begin, end, highest)
+                if (lowest - knots[i]) * layout.knot_slopes[i] > 1.0 - NEARLY:
+                    i += 1
+                if (highest - knots[j]) * layout.knot_slopes[j] > NEARLY:
+                    j += 1
+                for o in range(layout.firsts[k], layout.firsts[k + 1]):
+                    n = layout.nexts[o]
+                    if n < n_states:
+                        then = (t + 1) * n_states + n
+                        lo[then], hi[then] = min(lo[then], i - begin), max(hi[then], j - begin)

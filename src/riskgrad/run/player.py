@@ -1,0 +1,116 @@
+"""A trained policy at work: it is told what it sees and earns, step by step, and says what to do.
+
+    player = run.player()
+    player.reset()                          an episode begins
+    action = player.act(observation)        what to do
+    player.observe(reward)                  what that earned; memory needs it before the next action
+
+It keeps what a policy with memory remembers, by the run's own discount. Actions are drawn by numbers of a seed: those
+of its episode e are those of the episode e that `rg.evaluate(..., seed=seed)` plays on a Gymnasium environment.
+"""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from riskgrad.checks import check_number, check_theta
+from riskgrad.errors import InputError
+from riskgrad.kernels.streams import fill_uniforms
+from riskgrad.policy import Greedy, Policy
+from riskgrad.random import GOLDEN, Purpose, Stream, mix
+from riskgrad.sources.gymnasium.spaces import action_writer, observation_reader
+from riskgrad.types import ObservationKind, States
+
+
+class RunPlayer:
+    """Acts by a policy in one episode after the other.
+
+    Args:
+        policy: what acts.
+        theta: its parameters [d].
+        seed: of the draws.
+        greedy: take the likeliest action instead of drawing one.
+        env: whose spaces say how observations are read and actions written; None takes states and choices from 0 on,
+            and vectors, as the policy does.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        theta: ArrayLike,
+        *,
+        seed: int = 0,
+        greedy: bool = False,
+        env: "gymnasium.Env[Any, Any] | None" = None,
+    ) -> None:
+        self._policy = Greedy(policy) if greedy else policy
+        self._thetas = check_theta(theta, policy.dim)[np.newaxis]
+        self._key = Stream(seed, Purpose.EVALUATION).keys(np.zeros(1, dtype=np.int64))
+        self._reader = None if env is None else observation_reader(env.observation_space)
+        self._writer = None if env is None else action_writer(env.action_space)
+        self._episode = -1
+        self._stream = np.zeros(1, dtype=np.uint64)
+        self._time, self._total, self._factor, self._waiting = 0, 0.0, 1.0, False
+
+    def reset(self) -> None:
+        """Begin the next episode: nothing is remembered."""
+        self._episode += 1
+        with np.errstate(over="ignore"):
+            self._stream = mix(self._key + np.uint64(self._episode + 1) * np.uint64(GOLDEN))
+        self._time, self._total, self._factor, self._waiting = 0, 0.0, 1.0, False
+
+    def act(self, obs: Any) -> Any:
+        """Give an action for the environment: an integer for a choice, otherwise an array.
+
+        Args:
+            obs: what the environment shows.
+        """
+        memory = self._policy.memory
+        if self._episode < 0:
+            raise InputError("player", "be reset before it acts", "no episode", "call player.reset()")
+        if self._waiting and memory is not None:
+            rule = "be told the reward of its last action before the next one"
+            raise InputError("player", rule, f"none of step {self._time}", "call player.observe(reward)")
+        seen = self._read(obs)
+        if memory is not None:
+            seen = memory.extend(seen, np.array([self._time]), np.array([self._total]))
+        uniforms = np.empty((1, self._policy.noise_size))
+        fill_uniforms(self._stream, uniforms)
+        actions = self._policy.execute(self._policy.act(self._thetas, np.zeros(1, dtype=np.int64), seen, uniforms))
+        self._waiting = True
+        if self._writer is not None:
+            return self._writer.one_by_one(actions)[0]
+        return int(actions[0]) if actions.ndim == 1 else actions[0]
+
+    def observe(self, reward: float) -> None:
+        """Take note of what the last action earned."""
+        earned = check_number("reward", float(np.asarray(reward).item()) if np.size(reward) == 1 else reward)
+        if not self._waiting:
+            raise InputError("player", "act before it is told a reward", reward, "call player.act(observation)")
+        if not np.isfinite(earned):
+            raise InputError("reward", "be finite", reward)
+        memory = self._policy.memory
+        self._total += self._factor * earned
+        self._factor *= 1.0 if memory is None else memory.discount
+        self._time, self._waiting = self._time + 1, False
+
+    def _read(self, obs: Any) -> NDArray[Any]:
+        """Give an observation as a batch of one; refuse what the policy does not read."""
+        found = np.asarray(obs if self._reader is None else self._reader.read(obs))
+        state = found.ndim == 0 and found.dtype.kind in "iu"
+        batch = found.reshape(1).astype(np.int64) if state else np.asarray(found, dtype=np.float64).reshape(1, -1)
+        memory = self._policy.memory
+        kinds = self._policy.reads if memory is None else (memory.observations,)
+        if kinds and not any(_is_of_kind(batch, kind) for kind in kinds):
+            kind = kinds[0]
+            rule = f"be one of {kind.n} states" if isinstance(kind, States) else f"be {kind.size} finite numbers"
+            raise InputError("obs", rule, obs, "give run.player(env=...) where its spaces say how it is read")
+        return batch
+
+
+def _is_of_kind(batch: NDArray[Any], kind: ObservationKind) -> bool:
+    if isinstance(kind, States):
+        return batch.ndim == 1 and 0 <= int(batch[0]) < kind.n
+    return batch.ndim == 2 and batch.shape[1] == kind.size and bool(np.all(np.isfinite(batch)))

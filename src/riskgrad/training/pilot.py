@@ -1,0 +1,59 @@
+"""The pilot: episodes of the untrained policy, by which memory of the return is fitted before a run begins.
+
+Nothing is known of the range of returns. So the policy that was asked for, still without memory and as it starts,
+plays a few hundred episodes, and the returns so far that it meets say where cells begin, or what the center and the
+spread are (see `riskgrad.policy.memory`). They are then fixed: within a run theta means one policy.
+
+The episodes count in the cost, at most a tenth of a budget. Memory of the time needs none, nor does a log, whose own
+returns serve, nor a policy that comes with a memory, such as `run.policy` of an earlier run. They are a function of
+their key: a run that goes on plays them again, and they are counted once.
+"""
+
+from typing import Final
+
+from riskgrad.errors import InputError
+from riskgrad.policy import Policy
+from riskgrad.policy.memory import Memory, find_edges, find_scale, with_memory
+from riskgrad.random import Purpose, Stream
+from riskgrad.sources import Source
+from riskgrad.types import MemoryKind, States
+
+KEY: Final = 1  # tells its episodes from those that normalization begins with
+
+
+def fit_memory(source: Source, policy: Policy, kind: MemoryKind | None, seed: int, episodes: int) -> tuple[Policy, int]:
+    """Give the policy with the memory that was asked for, and how many episodes of a pilot that took.
+
+    Args:
+        source: where episodes come from.
+        policy: without memory, or with one of its own.
+        kind: what was asked for; None leaves the policy as it is.
+        seed: the run's seed.
+        episodes: of a pilot, where one is needed.
+    """
+    own = policy.memory
+    if kind is None or (own is not None and own.kind == kind):
+        return policy, 0
+    if own is not None:
+        raise InputError("memory", f"be that of the policy, {own.kind!r}", kind)
+    if not source.remembers:
+        raise InputError("memory", "be left out for a source that does not show it", kind)
+    played = 0 if kind == "time" or source.logged is not None else episodes
+    return with_memory(policy, _fit(source, policy, kind, seed, episodes)), played
+
+
+def _fit(source: Source, policy: Policy, kind: MemoryKind, seed: int, episodes: int) -> Memory:
+    """Fit a memory to the returns so far of this many episodes, or of a log."""
+    gives, horizon, discount = source.gives, source.horizon, source.discount
+    if gives is None or horizon is None or discount is None:
+        rule = "be left out for a source that does not say what it gives, its horizon and its discount"
+        raise InputError("memory", rule, kind)
+    memory = Memory(kind, gives, horizon, discount, bumps=not isinstance(gives, States) and not policy.layered)
+    if kind == "time":
+        return memory
+    stream = Stream(seed, Purpose.OBSERVING, KEY)
+    found = source.returns_so_far(policy, policy.first_theta(None, seed), episodes, stream)
+    if isinstance(gives, States):
+        return Memory(kind, gives, horizon, discount, edges=find_edges(found))
+    center, spread = find_scale(found)
+    return Memory(kind, gives, horizon, discount, center=center, spread=spread, bumps=memory.bumps)
