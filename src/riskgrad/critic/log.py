@@ -17,7 +17,8 @@ from riskgrad.errors import DamagedFileError
 from riskgrad.types import FloatArray, IntArray
 
 MARK: Final = b"rgsteps1"
-HEAD: Final = struct.Struct("<8sIIQQ")  # mark, checksum, bytes that follow, episodes, steps
+HEAD: Final = struct.Struct("<8sIIQQ")  # mark, checksum of all that follows, bytes after the head, episodes, steps
+SIZES: Final = struct.Struct("<IQQ")  # what of the head the checksum covers
 LARGEST_LOG: Final = 1 << 28
 
 
@@ -55,7 +56,8 @@ class Block:
     def encode(self) -> bytes:
         """Give the block as bytes with a checksum."""
         body = zlib.compress(b"".join(column.tobytes() for column in self._columns()), 1)
-        return HEAD.pack(MARK, zlib.crc32(body), len(body), len(self.lengths), len(self.states)) + body
+        sizes = len(body), len(self.lengths), len(self.states)
+        return HEAD.pack(MARK, zlib.crc32(SIZES.pack(*sizes) + body), *sizes) + body
 
 
 def read_blocks(content: bytes, name: str) -> list[Block]:
@@ -68,7 +70,8 @@ def read_blocks(content: bytes, name: str) -> list[Block]:
             raise DamagedFileError(f"{name} is damaged: block {len(found)} is cut short")
         mark, checksum, size, episodes, steps = HEAD.unpack(head)
         body = content[place + HEAD.size : place + HEAD.size + size]
-        if mark != MARK or len(body) < size or zlib.crc32(body) != checksum:
+        whole = mark == MARK and len(body) == size
+        if not whole or zlib.crc32(SIZES.pack(size, episodes, steps) + body) != checksum:
             raise DamagedFileError(f"{name} is damaged: the checksum of block {len(found)} does not match")
         found.append(_read_columns(zlib.decompress(body), episodes, steps))
         place += HEAD.size + size
@@ -92,6 +95,7 @@ class StepLog:
     Args:
         n_states: S.
         n_actions: A.
+        horizon: T; 0 where it is not known.
         cap: bytes that blocks may take.
 
     Attributes:
@@ -100,11 +104,11 @@ class StepLog:
         counts: of what the kept blocks hold.
     """
 
-    def __init__(self, n_states: int, n_actions: int, cap: int = LARGEST_LOG) -> None:
-        self._sizes, self.cap = (n_states, n_actions), cap
+    def __init__(self, n_states: int, n_actions: int, horizon: int = 0, cap: int = LARGEST_LOG) -> None:
+        self._sizes, self.cap = (n_states, n_actions, horizon), cap
         self.blocks: list[Block] = []
         self.length, self._bytes = 0, 0
-        self.counts = OutcomeCounts(n_states, n_actions)
+        self.counts = OutcomeCounts(n_states, n_actions, horizon)
 
     def append(self, block: Block) -> None:
         """Add a block, and forget the oldest ones beyond the cap."""
@@ -118,10 +122,13 @@ class StepLog:
             self._count(oldest, -1)
 
     def cut(self, length: int) -> None:
-        """Take back the blocks after the first `length` that were appended, as if they had never been."""
+        """Take back the blocks after the first `length` that were appended.
+
+        It is as if they had never been, but for older ones that were forgotten for them, which stay so.
+        """
         if length == self.length:
             return
-        kept = self.blocks[: len(self.blocks) - (self.length - length)]
+        kept = self.blocks[: max(0, len(self.blocks) - (self.length - length))]
         self.__init__(*self._sizes, self.cap)
         for block in kept:
             self.append(block)

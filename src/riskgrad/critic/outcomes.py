@@ -42,14 +42,15 @@ class OutcomeCounts:
     Args:
         n_states: S.
         n_actions: A.
+        horizon: T; 0 where it is not known.
     """
 
-    def __init__(self, n_states: int, n_actions: int) -> None:
-        self.n_states, self.n_actions = n_states, n_actions
+    def __init__(self, n_states: int, n_actions: int, horizon: int = 0) -> None:
+        self.n_states, self.n_actions, self._horizon = n_states, n_actions, horizon
         self.starts = np.zeros(n_states)
         self._used = 0
         self._make_room(SMALLEST)
-        self._sorted: tuple[int, IntArray, IntArray, IntArray, IntArray] | None = None
+        self._order: IntArray | None = None
 
     def _make_room(self, room: int) -> None:
         """Give the columns room for so many outcomes, and the hash twice as many slots."""
@@ -80,6 +81,7 @@ class OutcomeCounts:
             sign,
             self.n_states,
             self.n_actions,
+            self._horizon,
             offsets,
             contiguous(ended, np.bool_),
             contiguous(states, np.int64),
@@ -95,32 +97,37 @@ class OutcomeCounts:
         )
 
     def model(self) -> OutcomeModel:
-        """Give the model that the counts make."""
-        used, size = self._used, self.n_states * self.n_actions
-        order, groups, firsts, first_rows = self._sort()
-        counts, pairs = self._counts[:used][order], self._pairs[:used][order]
-        totals = np.asarray(np.bincount(pairs, weights=counts, minlength=size), dtype=np.float64)
-        rewards = self._rewards[:used].view(np.float64)[order]
+        """Give the model that the counts make.
+
+        A step at the horizon does not tell what follows it. It is left out, but in a state that was only ever met so,
+        as the last ones of a model with time in its state are: there it is the end.
+        """
+        used, (n_states, n_actions) = self._used, (self.n_states, self.n_actions)
+        order = self._sort()
+        counts, pairs, nexts = self._counts[:used][order], self._pairs[:used][order], self._nexts[:used][order]
+        cut, states = nexts > n_states, pairs // n_actions
+        goes_on = np.bincount(states, weights=np.where(cut, 0.0, counts), minlength=n_states) > 0.0
+        kept = (counts > 0.0) & ~(cut & goes_on[states])
+        counts, pairs, nexts = counts[kept], pairs[kept], np.minimum(nexts[kept], n_states)
+        rewards = self._rewards[:used].view(np.float64)[order[kept]]
+        new = np.concatenate([[True], (np.diff(pairs) != 0) | (np.diff(rewards) != 0.0)])
+        groups = np.zeros(n_states * n_actions + 1, dtype=np.int64)
+        groups[1:] = np.cumsum(np.bincount(pairs[new], minlength=len(groups) - 1))
+        totals = np.asarray(np.bincount(pairs, weights=counts, minlength=len(groups) - 1), dtype=np.float64)
         return OutcomeModel(
             groups=groups,
-            group_rewards=rewards[first_rows],
-            firsts=firsts,
-            nexts=self._nexts[:used][order],
-            chances=counts / np.maximum(totals, 1.0)[pairs],
+            group_rewards=rewards[new],
+            firsts=np.append(np.flatnonzero(new), len(pairs)),
+            nexts=nexts,
+            chances=counts / totals[pairs],
             starts=self.starts / np.sum(self.starts),
-            counts=totals.reshape(self.n_states, self.n_actions),
+            counts=totals.reshape(n_states, n_actions),
         )
 
-    def _sort(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-        """Give the order of outcomes by (state, action), reward and next state, and where groups begin."""
+    def _sort(self) -> IntArray:
+        """Give the order of outcomes by (state, action), reward and next state."""
         used = self._used
-        if self._sorted is None or self._sorted[0] != used:
-            pairs, rewards = self._pairs[:used], self._rewards[:used].view(np.float64)
-            order = np.lexsort((self._nexts[:used], rewards, pairs))
-            pairs, rewards = pairs[order], rewards[order]
-            new = np.concatenate([[True], (np.diff(pairs) != 0) | (np.diff(rewards) != 0.0)])
-            first_rows = np.flatnonzero(new)
-            groups = np.zeros(self.n_states * self.n_actions + 1, dtype=np.int64)
-            groups[1:] = np.cumsum(np.bincount(pairs[new], minlength=len(groups) - 1))
-            self._sorted = (used, order, groups, np.append(first_rows, used), first_rows)
-        return self._sorted[1:]
+        if self._order is None or len(self._order) != used:
+            rewards = self._rewards[:used].view(np.float64)
+            self._order = np.lexsort((self._nexts[:used], rewards, self._pairs[:used]))
+        return self._order

@@ -44,6 +44,7 @@ def count_steps(
     sign: int,
     n_states: int,
     n_actions: int,
+    horizon: int,
     offsets: IntArray,
     ended: NDArray[np.bool_],
     states: IntArray,
@@ -59,12 +60,14 @@ def count_steps(
 ) -> int:
     """Count the steps of a batch, or take them back; give how many outcomes have been met.
 
-    The last step of an episode that was cut at the horizon is left out: what would have followed it is not known.
+    What follows a step that was cut is not known: S + 1 stands for it. So it does for every step at the horizon: to keep
+    those that the environment happened to end there would make ends look likelier than they are.
 
     Args:
         sign: 1 to count, -1 to take back.
         n_states: S, which stands for the end of an episode as the next state.
         n_actions: A.
+        horizon: T; 0 where it is not known.
         offsets: where episodes begin [m + 1].
         ended: whether the environment ended the episode [m].
         states: at each step [N].
@@ -74,7 +77,7 @@ def count_steps(
         slots: of the hash, with room for all outcomes.
         used: outcomes met before.
         pairs: state * A + action of each outcome [room].
-        nexts: where each led, S for the end [room].
+        nexts: where each led, S for the end, S + 1 where that is not known [room].
         rewards: bits of the reward of each [room].
         counts: how often each was met [room].
     """
@@ -83,9 +86,11 @@ def count_steps(
         starts[states[begin]] += sign
         for k in range(begin, end):
             last = k + 1 == end
-            if last and not ended[e]:
-                continue
-            pair, after = states[k] * n_actions + actions[k], n_states if last else states[k + 1]
+            pair, after = states[k] * n_actions + actions[k], n_states + 1
+            if not last:
+                after = states[k + 1]
+            elif ended[e] and k + 1 - begin != horizon:
+                after = n_states
             slot = _find_slot(slots, pair, after, bits[k], pairs, nexts, rewards)
             if slots[slot] == EMPTY:
                 slots[slot], pairs[used], nexts[used], rewards[used] = used, pair, after, bits[k]

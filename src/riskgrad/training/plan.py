@@ -47,7 +47,7 @@ class Plan:
         start: where the ascent begins, before observations are normalized.
         held_out: episodes by which an iterate is judged.
         settings: what the run was asked to do, as a file can hold it.
-        log_sizes: states and actions of the log of steps; None for an algorithm that keeps none.
+        log_sizes: states, actions and horizon of the log of steps; None for an algorithm that keeps none.
         pilot: episodes that were played before, to fit the policy's memory.
     """
 
@@ -56,7 +56,7 @@ class Plan:
     start: State
     held_out: int
     settings: Settings
-    log_sizes: tuple[int, int] | None = None
+    log_sizes: tuple[int, int, int] | None = None
     pilot: int = 0
 
 
@@ -122,7 +122,7 @@ def plan_training(
     known = replace(known, algorithm=algorithm.name, own=algorithm.options(), start=digest(theta))
     sizes = None
     if algorithm.needs_states and isinstance(source.gives, States) and isinstance(source.takes, Choice):
-        sizes = source.gives.n, source.takes.n
+        sizes = source.gives.n, source.takes.n, source.horizon or 0
     known = replace(known, memory=None if policy.memory is None else policy.memory.kind)
     settings = replace(known, **_describe_options(options, given))
     return Plan(problem, algorithm, start, held_out, settings, sizes, pilot)
