@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from riskgrad import weights as weights
     from riskgrad._train import train as train
     from riskgrad.algorithms import OffPSF as OffPSF
+    from riskgrad.algorithms import Critic as Critic
     from riskgrad.algorithms import OnPSF as OnPSF
     from riskgrad.algorithms import Score as Score
     from riskgrad.evaluation import evaluate as evaluate
@@ -85,6 +86,7 @@ _HOMES = {
     "DiscreteLaw": "riskgrad.types",
     "LoggedEpisodes": "riskgrad.sources",
     "OffPSF": "riskgrad.algorithms",
+    "Critic": "riskgrad.algorithms",
     "OnPSF": "riskgrad.algorithms",
     "Run": "riskgrad.run",
     "Score": "riskgrad.algorithms",

@@ -137,6 +137,9 @@ class Unsmooth(rg.risk.RiskMeasure):
     def estimate(self, values, weights=None):  # noqa: ARG002
         return np.median(values, axis=-1)
 
+    def value(self, law):
+        return float(law.values[np.searchsorted(np.cumsum(law.probabilities), 0.5)])
+
 
 def test_bad_input_gets_one_line_with_what_to_do():
     mdp = two_roads()

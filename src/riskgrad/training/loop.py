@@ -115,7 +115,7 @@ def _finish(plan: Plan, judge: Judge | None, progress: Progress) -> bool:
     """Judge the last iterate if all iterations are done; tell whether that was done now."""
     ended = progress.state.iteration == plan.problem.iterations and not progress.finished
     if ended:
-        if judge is not None and plan.algorithm.sharpens:
+        if judge is not None and plan.algorithm.sharpens and plan.settings.schedule != "paper":
             sharpen(plan.problem, progress)
         else:
             _judge(judge, progress)
