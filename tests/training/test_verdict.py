@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import riskgrad as rg
+from riskgrad.cli import app
 from riskgrad.training.verdict import judge_history
 
 ALGORITHMS = [rg.Score(episodes=200), "critic"]
@@ -75,3 +77,15 @@ def test_the_held_out_risk_has_an_interval_and_a_flag():
     assert high - low < 0.5
     none = rg.train(gamble(0.05), "cvar:0.1", algorithm="score", iterations=3, held_out=0)
     assert (none.held_out_interval, none.held_out_flag, none.held_out_reliable) == (None, None, False)
+
+
+def test_the_page_and_the_command_tell_both(tmp_path):
+    run = rg.train(gamble(0.5), "cvar:0.1", algorithm="score", iterations=5, held_out=100)
+    page = rg.report(run, tmp_path / "page.html", gamble(0.5), episodes=200).read_text()
+    assert "cvar:0.1 was -1 for every policy seen" in page
+    assert "not reliable: it looks at about 10 of 100 episodes; want 20." in page
+    command = ["train", "two-roads", "--risk", "cvar:0.1", "--iterations", "2", "--held-out", "50"]
+    told = " ".join(CliRunner().invoke(app, command).stdout.split())
+    assert "cvar:0.1 by held-out episodes: -" in told
+    assert ", 95% from -" in told
+    assert "; not reliable: it looks at about 5 of 50 episodes; want 20" in told

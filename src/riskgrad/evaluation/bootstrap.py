@@ -108,8 +108,8 @@ def _masses_of(values: FloatArray, weights: FloatArray) -> _Masses:
     size = float(np.sum(shares)) ** 2 / float(np.sum(shares * shares))
     scaled = shares * (size / float(np.sum(shares)))
     atoms, where = np.unique(values, return_inverse=True)
-    sums = [np.bincount(where, weights=scaled**power, minlength=len(atoms)) for power in (1, 2, 4)]
-    return _Masses(atoms, *sums, size)
+    masses, squares, fourths = (np.bincount(where, weights=scaled**power) for power in (1, 2, 4))
+    return _Masses(atoms, masses, squares, fourths, size)
 
 
 def _resample_counts(masses: _Masses, measures: list[RiskMeasure], stream: Stream, resamples: int) -> FloatArray:

@@ -1,7 +1,7 @@
 """What a run says about itself when it ends: where its numbers stood still, and what to try.
 
 Each cause is told once, the first of these that holds: the measure was flat, held-out episodes could not tell iterates
-apart, or the policy stopped to learn. A run that has converged stands still as well, so the words leave that open.
+apart, or the policy stopped learning. A run that has converged stands still as well, so the words leave that open.
 """
 
 import math
@@ -36,8 +36,8 @@ def _find_flat(risk: str, history: Sequence[Line]) -> str | None:
     if not moved or len(values) < len(history) or len(set(values)) > 1:
         return None
     return (
-        f"{risk} was {values[0]:.6g} for every policy seen, so it could not tell one from another; try a milder measure "
-        f"first (a larger alpha, the mean, or risk_path=0.9), more entropy, or memory"
+        f"{risk} was {values[0]:.6g} for every policy seen, so it could not tell one from another; try a milder "
+        f"measure first (a larger alpha, the mean, or risk_path=0.9), more entropy, or memory"
     )
 
 
