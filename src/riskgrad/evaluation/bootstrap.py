@@ -108,7 +108,7 @@ def _masses_of(values: FloatArray, weights: FloatArray) -> _Masses:
     size = float(np.sum(shares)) ** 2 / float(np.sum(shares * shares))
     scaled = shares * (size / float(np.sum(shares)))
     atoms, where = np.unique(values, return_inverse=True)
-    masses, squares, fourths = (np.bincount(where, weights=scaled**power) for power in (1, 2, 4))
+    masses, squares, fourths = (np.bincount(where, scaled**power).astype(np.float64) for power in (1, 2, 4))
     return _Masses(atoms, masses, squares, fourths, size)
 
 

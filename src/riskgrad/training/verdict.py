@@ -37,7 +37,7 @@ def _find_flat(risk: str, history: Sequence[Line]) -> str | None:
         return None
     return (
         f"{risk} was {values[0]:.6g} for every policy seen, so it could not tell one from another; try a milder "
-        f"measure first (a larger alpha, the mean, or risk_path=0.9), more entropy, or memory"
+        f"measure first (a larger alpha, the mean, or a longer path), more entropy, or memory"
     )
 
 
@@ -48,8 +48,8 @@ def _find_constant(risk: str, history: Sequence[Line], held_out: float | None) -
         return None
     return (
         f"{risk} by held-out episodes was {held_out:.6g} for every policy judged, from the first on, so that the mean "
-        f"alone decided which is kept; try a milder measure first (a larger alpha or risk_path=0.9), or held_out=... "
-        f"with more episodes"
+        f"alone decided which is kept; try a milder measure first (a larger alpha or a longer path), or judging by more "
+        f"episodes"
     )
 
 
@@ -61,7 +61,7 @@ def _find_standstill(risk: str, history: Sequence[Line]) -> str | None:
     sure = "the policy was sure of its actions and " if "entropy" in history[-1] else ""
     return (
         f"from iteration {since} of {len(gone)} on {sure}the gradient was 0, so that nothing more was learned: "
-        f"{risk} was {history[-1]['risk']:.6g} there; if better is possible, try more entropy, another risk_path, "
+        f"{risk} was {history[-1]['risk']:.6g} there; if better is possible, try more entropy, another path, "
         f"memory or another seed"
     )
 
