@@ -48,13 +48,14 @@ def _find_constant(risk: str, history: Sequence[Line], held_out: float | None) -
         return None
     return (
         f"{risk} by held-out episodes was {held_out:.6g} for every policy judged, from the first on, so that the mean "
-        f"alone decided which is kept; try a milder measure first (a larger alpha or a longer path), or judging by more "
-        f"episodes"
+        f"alone decided which is kept; try a milder measure first (a larger alpha or a longer path), or judging by "
+        f"more episodes"
     )
 
 
 def _find_standstill(risk: str, history: Sequence[Line]) -> str | None:
-    gone = [_has_stopped(line, _largest(history, "gradient_norm"), _largest(history, "entropy")) for line in history]
+    gradient, entropy = (max(_column(history, name), default=0.0) for name in ("gradient_norm", "entropy"))
+    gone = [_has_stopped(line, gradient, entropy) for line in history]
     since = len(gone) - next((n for n, stands in enumerate(reversed(gone)) if not stands), len(gone))
     if len(gone) - since < max(FEWEST, math.ceil(STANDING * len(gone))):
         return None
@@ -70,10 +71,6 @@ def _has_stopped(line: Line, gradient: float, entropy: float) -> bool:
     norm = line.get("gradient_norm")
     sure = line.get("entropy", 0.0)
     return norm is not None and norm <= NO_GRADIENT * gradient and sure is not None and sure <= NO_ENTROPY * entropy
-
-
-def _largest(history: Sequence[Line], name: str) -> float:
-    return max(_column(history, name), default=0.0)
 
 
 def _column(history: Sequence[Line], name: str) -> list[Any]:
