@@ -137,3 +137,18 @@ def test_equal_seeds_equal_intervals():
     first, again, other = (bootstrap_intervals(values, [rg.risk.CVaR(0.1)], seed=seed)[0] for seed in (5, 5, 6))
     assert first == again
     assert first != other
+
+
+def test_weighted_episodes_count_for_what_they_are_worth():
+    rng = np.random.default_rng(5)
+    values = rng.normal(size=2000)
+    measures = [rg.risk.parse(name) for name in ("mean", "cvar:0.1")]
+    plain = bootstrap_intervals(values, measures)
+    equal = bootstrap_intervals(values, measures, weights=np.full(2000, 3.0))
+    for one, other in zip(plain, equal, strict=True):
+        np.testing.assert_allclose(one.interval, other.interval, atol=0.25 * (one.interval[1] - one.interval[0]))
+        assert one.flag == other.flag
+    few = bootstrap_intervals(values, measures, weights=np.where(np.arange(2000) < 100, 1.0, 1e-9))
+    assert few[0].flag is None
+    assert few[1].flag == "it looks at about 10 of 100 episodes; want 20"
+    assert few[0].interval[1] - few[0].interval[0] > 3.0 * (plain[0].interval[1] - plain[0].interval[0])

@@ -32,6 +32,9 @@ def example(policy):
         episodes_used=1200,
         held_out_episodes=200,
         held_out_risk=1.5,
+        held_out_error=0.25,
+        held_out_interval=(1.0, 2.0),
+        held_out_flag="too few",
         settings=Settings(algorithm="offp-sf", risk="cvar:0.1", policy_facts=describe_policy(policy)),
         notes=("a note",),
         finished=True,
@@ -46,7 +49,19 @@ def test_a_saved_run_comes_back_to_the_bit(tmp_path):
     for name in ("theta", "random_theta", "last_theta"):
         np.testing.assert_array_equal(getattr(again, name), getattr(run, name))
         assert not getattr(again, name).flags.writeable
-    for name in ("history", "episodes_used", "held_out_episodes", "held_out_risk", "settings", "notes", "finished"):
+    for name in (
+        "history",
+        "episodes_used",
+        "held_out_episodes",
+        "held_out_risk",
+        "held_out_error",
+        "held_out_interval",
+        "held_out_flag",
+        "held_out_reliable",
+        "settings",
+        "notes",
+        "finished",
+    ):
         assert getattr(again, name) == getattr(run, name)
     np.testing.assert_array_equal(
         again.policy.probabilities(again.theta, np.arange(2)), run.policy.probabilities(run.theta, np.arange(2))

@@ -57,7 +57,7 @@ def climb(iterations=12, seed=3, held_out=8, **keeping):
 def same(run, other):
     for name in ("theta", "random_theta", "last_theta"):
         np.testing.assert_array_equal(getattr(run, name), getattr(other, name))
-    for name in ("history", "episodes_used", "held_out_episodes", "held_out_risk", "finished"):
+    for name in ("history", "episodes_used", "held_out_episodes", "held_out_risk", "held_out_interval", "finished"):
         assert getattr(run, name) == getattr(other, name)
 
 

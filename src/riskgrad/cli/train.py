@@ -149,14 +149,19 @@ def train_command(context: typer.Context, env: str, risk: str, **flags: Any) -> 
             callbacks.append(stack.enter_context(TensorBoard(tensorboard)))
         run = train(env, risk, callback=callbacks, **options)
     if as_json:
-        facts = {"settings": run.settings.as_dict(), "episodes": run.episodes_used, "held_out_risk": run.held_out_risk}
+        names = ("held_out_risk", "held_out_interval", "held_out_reliable", "held_out_flag")
+        held_out = {name: getattr(run, name) for name in names}
+        facts = {"settings": run.settings.as_dict(), "episodes": run.episodes_used, **held_out}
         print_json({**facts, "finished": run.finished, "notes": list(run.notes), "versions": run.versions})
         return
     console.print(f"{run!r}".strip("<>"), soft_wrap=True, markup=False)
     for note in run.notes:
         console.print(f"  note: {note}", soft_wrap=True, markup=False)
-    if run.held_out_risk is not None:
-        console.print(f"{risk} by held-out episodes: {run.held_out_risk:.4g}")
+    if run.held_out_interval is not None:
+        low, high = run.held_out_interval
+        doubt = f"; not reliable: {run.held_out_flag}" if run.held_out_flag else ""
+        words = f"{run.held_out_risk:.4g}, 95% from {low:.4g} to {high:.4g}{doubt}"
+        console.print(f"{risk} by held-out episodes: {words}", soft_wrap=True, markup=False)
     if out is not None:
         console.print(f"Kept in {out}; look closer with: riskgrad evaluate {out} {env}", soft_wrap=True)
 

@@ -6,6 +6,8 @@ of benchmarks/intervals.py they cover as well as bias-corrected accelerated limi
 where the acceleration jumps.
 
 A resample is a row of counts over the K distinct returns, so that a measure sees [rows, K] weights and shared values.
+Episodes with importance weights are drawn together with them; they count for the (sum psi)^2 / sum psi^2 episodes that
+they are worth.
 
 An interval is flagged when what it rests on is thin (fewer than ENOUGH = 20 episodes) in one of these ways:
 
@@ -23,7 +25,7 @@ import numpy as np
 
 from riskgrad.random import Purpose, Stream
 from riskgrad.risk import RiskMeasure
-from riskgrad.types import DiscreteLaw, FloatArray, IntArray
+from riskgrad.types import DiscreteLaw, FloatArray
 
 RESAMPLES = 1000
 ENOUGH = 20
@@ -51,6 +53,7 @@ def bootstrap_intervals(
     return_range: tuple[float, float] | None = None,
     confidence: float = 0.95,
     *,
+    weights: FloatArray | None = None,
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> list[Bootstrap]:
@@ -61,68 +64,116 @@ def bootstrap_intervals(
         measures: the risk measures.
         return_range: bounds of every possible return, where they are known; used for the flags alone.
         confidence: in (0, 1).
+        weights: importance weights psi [m]; None where the policy itself acted.
         seed: of the resamples.
         resamples: how many.
     """
-    atoms, counts = np.unique(values, return_counts=True)
-    few = [_flag_few(measure, atoms, counts) for measure in measures]
-    results = np.empty((len(measures), resamples))
-    rows = max(1, CHUNK // len(atoms))
     stream = Stream(seed, Purpose.BOOTSTRAP)
-    for part, start in enumerate(range(0, resamples, rows)):
-        size = min(rows, resamples - start)
-        drawn = stream.generator(part).multinomial(len(values), counts / len(values), size=size)
-        for row, measure in enumerate(measures):
-            results[row, start : start + size] = measure.estimate_counts(atoms, drawn)
+    if weights is None:
+        masses = _masses_of(values, np.ones(len(values)))
+        results = _resample_counts(masses, measures, stream, resamples)
+    else:
+        masses = _masses_of(values, weights)
+        results = _resample_weighted(values, weights, measures, stream, resamples)
     levels = [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0]
     ends = np.quantile(results, levels, axis=1, method="weibull")  # a share of levels[0] is expected beyond each end
-    law = DiscreteLaw(atoms, counts / len(values))
     found: list[Bootstrap] = []
-    for measure, flagged, low, high in zip(measures, few, ends[0].tolist(), ends[1].tolist(), strict=True):
-        flag = flagged or _flag_unseen(measure, law, len(values), (low, high), return_range)
+    for measure, low, high in zip(measures, ends[0].tolist(), ends[1].tolist(), strict=True):
+        flag = _flag_few(measure, masses) or _flag_unseen(measure, masses, (low, high), return_range)
         found.append(Bootstrap((low, high), flag))
     return found
 
 
-def _flag_few(measure: RiskMeasure, atoms: FloatArray, counts: IntArray) -> str | None:
+@dataclass(frozen=True, eq=False)
+class _Masses:
+    """Episodes by their distinct returns, with weights of the scale in which equal ones are 1.
+
+    Attributes:
+        atoms: the distinct returns [K].
+        masses: the sum of the weights at each [K]; how many episodes, where all are equal.
+        squares: the sum of their squares [K].
+        fourths: the sum of their fourth powers [K].
+        size: how many episodes they are worth.
+    """
+
+    atoms: FloatArray
+    masses: FloatArray
+    squares: FloatArray
+    fourths: FloatArray
+    size: float
+
+
+def _masses_of(values: FloatArray, weights: FloatArray) -> _Masses:
+    shares = weights / np.max(weights)  # the square of a huge weight is too large for a double
+    size = float(np.sum(shares)) ** 2 / float(np.sum(shares * shares))
+    scaled = shares * (size / float(np.sum(shares)))
+    atoms, where = np.unique(values, return_inverse=True)
+    masses, squares, fourths = (np.bincount(where, scaled**power).astype(np.float64) for power in (1, 2, 4))
+    return _Masses(atoms, masses, squares, fourths, size)
+
+
+def _resample_counts(masses: _Masses, measures: list[RiskMeasure], stream: Stream, resamples: int) -> FloatArray:
+    """Give the value of each measure on each resample [measures, resamples], by counts over the distinct returns."""
+    results = np.empty((len(measures), resamples))
+    size = round(masses.size)
+    rows = max(1, CHUNK // len(masses.atoms))
+    for part, start in enumerate(range(0, resamples, rows)):
+        some = min(rows, resamples - start)
+        drawn = stream.generator(part).multinomial(size, masses.masses / size, size=some)
+        for row, measure in enumerate(measures):
+            results[row, start : start + some] = measure.estimate_counts(masses.atoms, drawn)
+    return results
+
+
+def _resample_weighted(
+    values: FloatArray, weights: FloatArray, measures: list[RiskMeasure], stream: Stream, resamples: int
+) -> FloatArray:
+    """Give the value of each measure on each resample [measures, at most resamples], of episodes with weights."""
+    parts: list[FloatArray] = []
+    rows = max(1, CHUNK // len(values))
+    for part, start in enumerate(range(0, resamples, rows)):
+        drawn = stream.generator(part).integers(len(values), size=(min(rows, resamples - start), len(values)))
+        drawn = drawn[np.sum(weights[drawn], axis=1) > 0.0]  # a resample without any weight says nothing
+        parts.append(np.array([measure.estimate(values[drawn], weights[drawn]) for measure in measures]))
+    return np.concatenate(parts, axis=1)
+
+
+def _flag_few(measure: RiskMeasure, sample: _Masses) -> str | None:
     """Give the flag for too few episodes in the tail, or behind the variance."""
-    size = int(counts.sum())
-    tail = measure.episodes_counted(size)
+    tail = measure.episodes_counted(max(1, round(sample.size)))
     if tail < ENOUGH - 1e-6:
-        return f"it looks at about {tail:.0f} of {size} episodes; want {ENOUGH}"
+        return f"it looks at about {tail:.0f} of {sample.size:.0f} episodes; want {ENOUGH}"
     if not measure.has_influence:
         return "the measure has no influence function, so it is not known how many episodes decide it"
-    influence = measure.influence(atoms, counts)
-    centered = influence - np.sum(counts * influence) / size
-    parts = counts * centered**2
+    influence = measure.influence(sample.atoms, sample.masses)
+    centered = influence - np.sum(sample.masses * influence) / sample.size
+    parts = sample.squares * centered**2
     second = float(np.sum(parts))
-    if second <= (1e-12 * float(np.max(np.abs(atoms), initial=0.0))) ** 2:
+    if second <= (1e-12 * float(np.max(np.abs(sample.atoms), initial=0.0))) ** 2:
         return None  # the estimate does not move with the sample: one return fills all that the measure looks at
-    deciding = second**2 / float(np.sum(parts * centered**2))
+    deciding = second**2 / float(np.sum(sample.fourths * centered**4))
     heaviest = int(np.argmax(parts))
     if parts[heaviest] >= second / 2.0:
-        deciding = min(deciding, float(counts[heaviest]))
+        deciding = min(deciding, float(sample.masses[heaviest] ** 2 / sample.squares[heaviest]))
     if deciding < ENOUGH - 1e-6:
-        return f"about {deciding:.0f} of {size} episodes decide it; want {ENOUGH}"
+        return f"about {deciding:.0f} of {sample.size:.0f} episodes decide it; want {ENOUGH}"
     return None
 
 
 def _flag_unseen(
-    measure: RiskMeasure,
-    law: DiscreteLaw,
-    size: int,
-    interval: tuple[float, float],
-    return_range: tuple[float, float] | None,
+    measure: RiskMeasure, sample: _Masses, interval: tuple[float, float], return_range: tuple[float, float] | None
 ) -> str | None:
     """Give the flag for an outcome that may have been missed and would move the value by more than the interval."""
     if return_range is None:
         return None
-    share = min(1.0, MISSED / size)
+    law = DiscreteLaw(sample.atoms, sample.masses / sample.size)
+    share = min(1.0, MISSED / sample.size)
     width = interval[1] - interval[0] + ROUNDING * max(1.0, *(abs(end) for end in return_range))
     for end in return_range:
         moved = DiscreteLaw(np.append(law.values, end), np.append((1.0 - share) * law.probabilities, share))
         if abs(measure.value(moved) - measure.value(law)) > width:
             return (
-                f"a return of {end:g} in {share:.2g} of episodes, which {size} may have missed, would move it further"
+                f"a return of {end:g} in {share:.2g} of episodes, which {sample.size:.0f} may have missed, "
+                f"would move it further"
             )
     return None

@@ -58,8 +58,11 @@ class Run:
         held_out_episodes: how many of them only served to choose theta.
         held_out_risk: the risk of theta by those episodes; optimistic, since theta was chosen by it. None if none were.
         held_out_error: the standard error of that estimate; None where it cannot be told.
+        held_out_interval: its 95% bootstrap interval (low, high), which knows nothing of the choice; None if none were.
+        held_out_flag: why that interval should not be relied on; None where nothing speaks against it.
         settings: what the run was asked to do, every default spelled out.
-        notes: what a reader must know: what else than the named measure was optimized on the way, guards, damage.
+        notes: what a reader must know: what else than the named measure was optimized on the way, guards, damage,
+            and where its numbers stood still.
         finished: whether all iterations were done.
         versions: of Python and the packages that decide the numbers, when the run began.
         given_policy: the policy, where it was given and need not be rebuilt.
@@ -76,6 +79,8 @@ class Run:
     held_out_episodes: int
     held_out_risk: float | None
     held_out_error: float | None
+    held_out_interval: tuple[float, float] | None
+    held_out_flag: str | None
     settings: Settings
     notes: tuple[str, ...]
     finished: bool
@@ -99,6 +104,11 @@ class Run:
     def last_policy(self) -> Policy:
         """The policy to use with `last_theta`; differs from `policy` only where observations are normalized."""
         return self._policy_of("last_theta")
+
+    @property
+    def held_out_reliable(self) -> bool:
+        """Whether there is a held-out risk and nothing speaks against its interval."""
+        return self.held_out_risk is not None and self.held_out_flag is None
 
     @property
     def risk(self) -> RiskMeasure:
@@ -143,16 +153,27 @@ class Run:
             "history": list(self.history),
             "episodes": self.episodes_used,
             "held_out_episodes": self.held_out_episodes,
-            "held_out": None
-            if self.held_out_risk is None
-            else {"risk": self.held_out_risk, "error": self.held_out_error},
+            "held_out": self._held_out_facts(),
             "settings": self.settings.as_dict(),
             "notes": list(self.notes),
+            "verdict": [],  # is among the notes
             "finished": self.finished,
             "versions": self.versions,
         }
         thetas = {name: getattr(self, name) for name in THETAS}
         write_container(Path(path), {**thetas, **_flatten(self.normalization)}, facts)
+
+    def _held_out_facts(self) -> dict[str, Any] | None:
+        if self.held_out_interval is None:
+            return None
+        low, high = self.held_out_interval
+        return {
+            "risk": self.held_out_risk,
+            "error": self.held_out_error,
+            "low": low,
+            "high": high,
+            "flag": self.held_out_flag,
+        }
 
     def __repr__(self) -> str:
         state = "finished" if self.finished else "stopped"
@@ -188,6 +209,7 @@ def run_from_facts(arrays: Arrays, facts: Facts, policy: Policy | None, risk: Ri
     thetas: list[FloatArray] = [np.asarray(arrays[name], dtype=np.float64) for name in THETAS]
     if policy is not None and policy.dim != thetas[0].size:
         raise InputError("policy", f"have {thetas[0].size} parameters, as the run has", policy.dim)
+    look = facts["held_out"]
     for theta in thetas:
         theta.flags.writeable = False
     return Run(
@@ -195,10 +217,12 @@ def run_from_facts(arrays: Arrays, facts: Facts, policy: Policy | None, risk: Ri
         history=tuple(facts["history"]),
         episodes_used=facts["episodes"],
         held_out_episodes=facts["held_out_episodes"],
-        held_out_risk=None if facts["held_out"] is None else facts["held_out"]["risk"],
-        held_out_error=None if facts["held_out"] is None else facts["held_out"]["error"],
+        held_out_risk=None if look is None else look["risk"],
+        held_out_error=None if look is None else look["error"],
+        held_out_interval=None if look is None else (look["low"], look["high"]),
+        held_out_flag=None if look is None else look["flag"],
         settings=Settings.from_dict(facts["settings"]),
-        notes=tuple(facts["notes"]),
+        notes=(*facts["notes"], *facts["verdict"]),
         finished=facts["finished"],
         versions=facts["versions"],
         given_policy=policy,

@@ -7,17 +7,18 @@ they compare well. Elsewhere one held-out batch of the policy that acts is rewei
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
+from riskgrad.evaluation.bootstrap import bootstrap_intervals
 from riskgrad.policy import Policy
 from riskgrad.risk import RiskMeasure
 from riskgrad.training.problem import Problem
 from riskgrad.types import Episodes, FloatArray
 from riskgrad.weights import log_ratios, ratios_from_logs, worth
 
-LOOK: Final = ("risk", "mean", "error")
+CONFIDENCE: Final = 0.95
 CLEAR: Final = 2.0  # standard errors of a difference that is no accident
 
 
@@ -29,11 +30,17 @@ class Look:
         risk: the estimate of the risk; not finite where the episodes say too little, and then not chosen.
         mean: the estimate of the mean, by which equal risks are told apart.
         error: the standard error of the risk; NaN where it cannot be told.
+        low: where the bootstrap interval of the risk begins, at 95%.
+        high: where it ends.
+        flag: why the interval should not be relied on; None where nothing speaks against it.
     """
 
     risk: float
     mean: float
     error: float
+    low: float
+    high: float
+    flag: str | None
 
     def beats(self, other: "Look | None") -> bool:
         """Say whether this one is kept rather than another: by the risk, and at equal risk by the mean."""
@@ -42,9 +49,10 @@ class Look:
         return (self.risk, self.mean) > (other.risk, other.mean)
 
 
-def read_look(found: Mapping[str, float | None]) -> Look:
+def read_look(found: Mapping[str, Any]) -> Look:
     """Read a look from a file, where a number that is not finite is None."""
-    return Look(*(float("nan") if found[name] is None else float(found[name] or 0.0) for name in LOOK))
+    numbers = {name: float("nan") if value is None else value for name, value in found.items() if name != "flag"}
+    return Look(**numbers, flag=found["flag"])
 
 
 @dataclass(frozen=True)
@@ -94,10 +102,16 @@ def excels(risk: RiskMeasure, values: FloatArray, others: FloatArray) -> bool:
     return difference > CLEAR * float(np.std(shares)) / math.sqrt(len(values))
 
 
-def look_at_returns(problem: Problem, values: FloatArray) -> Look:
-    """Give what the returns of held-out episodes [m] say."""
-    risk = float(problem.risk.estimate(values[np.newaxis])[0])
-    return Look(risk, float(np.mean(values)), problem.risk.standard_error(values))
+def look_at_returns(problem: Problem, values: FloatArray, weights: FloatArray | None = None) -> Look:
+    """Give what the returns of held-out episodes [m] say, with their weights [m] where another policy acted."""
+    risk = problem.risk
+    if weights is None:
+        estimate, mean = float(risk.estimate(values[np.newaxis])[0]), float(np.mean(values))
+    else:
+        estimate, mean = float(risk.estimate(values, weights)), float(np.sum(weights * values) / np.sum(weights))
+    bounds = problem.source.return_range
+    sure = bootstrap_intervals(values, [risk], bounds, CONFIDENCE, weights=weights, seed=problem.seed)[0]
+    return Look(estimate, mean, risk.standard_error(values, weights), *sure.interval, sure.flag)
 
 
 def _look_by_weights(
@@ -110,9 +124,7 @@ def _look_by_weights(
             drawn.append(apart(policy))
         values, logs = drawn[0].values, log_ratios(policy, theta[np.newaxis], drawn[0])
         if worth(logs)[0] < floor * len(values):
-            return Look(float("nan"), float("nan"), float("nan"))
-        weights = ratios_from_logs(logs)[0]
-        mean = float(np.sum(weights * values) / np.sum(weights))
-        return Look(float(problem.risk.estimate(values, weights)), mean, problem.risk.standard_error(values, weights))
+            return Look(*[float("nan")] * 5, flag="the held-out episodes are worth too little for it")
+        return look_at_returns(problem, values, ratios_from_logs(logs)[0])
 
     return look

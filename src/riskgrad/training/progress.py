@@ -24,6 +24,7 @@ from riskgrad.run.store import Line, round_trip
 from riskgrad.settings import Settings
 from riskgrad.training.algorithm import Arm, State
 from riskgrad.training.judging import Look, read_look
+from riskgrad.training.verdict import judge_history
 from riskgrad.types import FloatArray
 
 MOMENTS = "moments."
@@ -49,7 +50,7 @@ class Progress:
         episodes: episodes sampled, held-out ones included.
         held_out_episodes: how many of them were held out.
         finished: whether all iterations are done and the last iterate was judged.
-        notes: what a reader of the result must know.
+        notes: what a reader of the result must know, but for the verdict, which follows from the rest.
         versions: what the run began with.
         history: a line for each iteration.
     """
@@ -82,14 +83,16 @@ class Progress:
 
     def facts(self, settings: Settings) -> dict[str, Any]:
         """Give the rest of a checkpoint, with the settings of the run."""
+        look = self.best_look
         return {
             "episodes": self.episodes,
             "held_out_episodes": self.held_out_episodes,
-            "held_out": None if self.best_look is None else round_trip(asdict(self.best_look)),
+            "held_out": None if look is None else round_trip(asdict(look)),
             "log_length": self.state.log_length,
             "sharpness": self.state.sharpness,
             "finished": self.finished,
             "notes": self.notes,
+            "verdict": judge_history(settings.risk, self.history, look and look.risk),
             "versions": self.versions,
             "settings": settings.as_dict(),
         }

@@ -1,0 +1,77 @@
+"""What a run says about itself when it ends: where its numbers stood still, and what to try.
+
+Each cause is told once, the first of these that holds: the measure was flat, held-out episodes could not tell iterates
+apart, or the policy stopped learning. A run that has converged stands still as well, so the words leave that open.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+from riskgrad.run.store import Line
+
+FEWEST: Final = 3  # lines of a history from which it can be said to stand still
+STANDING: Final = 0.25  # the last part of a run in which it must; a bonus that fades lets many stand at the very end
+NO_GRADIENT: Final = 1e-9  # of the largest one in the run
+NO_ENTROPY: Final = 1e-6  # of the largest one in the run
+
+
+def judge_history(risk: str, history: Sequence[Line], held_out: float | None) -> list[str]:
+    """Give the notes on a history; none where nothing stood still.
+
+    Args:
+        risk: the name of the measure.
+        history: a line for each iteration.
+        held_out: the risk of the kept policy by held-out episodes, or None.
+    """
+    if len(history) < FEWEST:
+        return []
+    found = _find_flat(risk, history) or _find_constant(risk, history, held_out) or _find_standstill(risk, history)
+    return [found] if found else []
+
+
+def _find_flat(risk: str, history: Sequence[Line]) -> str | None:
+    values = _column(history, "risk")
+    moved = any(line.get("steps") != 0 for line in history)
+    if not moved or len(values) < len(history) or len(set(values)) > 1:
+        return None
+    return (
+        f"{risk} was {values[0]:.6g} for every policy seen, so it could not tell one from another; try a milder "
+        f"measure first (a larger alpha, the mean, or a longer path), more entropy, or memory"
+    )
+
+
+def _find_constant(risk: str, history: Sequence[Line], held_out: float | None) -> str | None:
+    values = _column(history, "held_out")
+    # an algorithm that judges late iterates alone may have converged before
+    if held_out is None or len(values) < 2 or history[0].get("held_out") is None or {*values, held_out} != {held_out}:
+        return None
+    return (
+        f"{risk} by held-out episodes was {held_out:.6g} for every policy judged, from the first on, so that the mean "
+        f"alone decided which is kept; try a milder measure first (a larger alpha or a longer path), or judging by "
+        f"more episodes"
+    )
+
+
+def _find_standstill(risk: str, history: Sequence[Line]) -> str | None:
+    gradient, entropy = (max(_column(history, name), default=0.0) for name in ("gradient_norm", "entropy"))
+    gone = [_has_stopped(line, gradient, entropy) for line in history]
+    since = len(gone) - next((n for n, stands in enumerate(reversed(gone)) if not stands), len(gone))
+    if len(gone) - since < max(FEWEST, math.ceil(STANDING * len(gone))):
+        return None
+    sure = "the policy was sure of its actions and " if "entropy" in history[-1] else ""
+    return (
+        f"from iteration {since} of {len(gone)} on {sure}the gradient was 0, so that nothing more was learned: "
+        f"{risk} was {history[-1]['risk']:.6g} there; if better is possible, try more entropy, another path, "
+        f"memory or another seed"
+    )
+
+
+def _has_stopped(line: Line, gradient: float, entropy: float) -> bool:
+    norm = line.get("gradient_norm")
+    sure = line.get("entropy", 0.0)
+    return norm is not None and norm <= NO_GRADIENT * gradient and sure is not None and sure <= NO_ENTROPY * entropy
+
+
+def _column(history: Sequence[Line], name: str) -> list[Any]:
+    return [line[name] for line in history if line.get(name) is not None]
