@@ -4,6 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
+from gymnasium.vector.utils import concatenate, create_empty_array
 from support.environments import Odd, Spaced
 
 from riskgrad.errors import EpisodeError, InputError
@@ -11,6 +12,7 @@ from riskgrad.policy import MLP, Deterministic, Gaussian, TabularGibbs
 from riskgrad.random import Purpose, Stream, environment_seeds, episode_words
 from riskgrad.sources import GymnasiumSource
 from riskgrad.sources.gymnasium import player
+from riskgrad.sources.gymnasium.spaces import batch_reader, observation_reader
 from riskgrad.types import States, Vectors
 
 STREAM = Stream(2, Purpose.TRAINING)
@@ -24,11 +26,13 @@ OBSERVATIONS = {
     "integer box": (spaces.Box(-9, 9, (2,), np.int32), np.array([-3, 7], dtype=np.int32), [-3, 7]),
     "image": (spaces.Box(0, 255, (1, 2, 2), np.uint8), np.array([[[1, 2], [3, 4]]], dtype=np.uint8), [1, 2, 3, 4]),
     "scalar": (spaces.Box(-1.0, 1.0, (), np.float64), np.float64(0.25), [0.25]),
-    "multi-discrete": (spaces.MultiDiscrete([2, 3]), np.array([1, 2]), [0, 1, 0, 0, 1]),
-    "multi-discrete, two axes": (spaces.MultiDiscrete([[2], [3]]), np.array([[1], [0]]), [0, 1, 1, 0, 0]),
-    "multi-discrete from 5": (spaces.MultiDiscrete([2, 2], start=[5, 0]), np.array([6, 0]), [0, 1, 1, 0]),
-    "multi-binary": (spaces.MultiBinary(3), np.array([1, 0, 1], dtype=np.int8), [1, 0, 1]),
-    "multi-binary, two axes": (spaces.MultiBinary((2, 1)), np.array([[1], [0]], dtype=np.int8), [1, 0]),
+    "many binaries": (spaces.MultiBinary(15), np.eye(1, 15, dtype=np.int8)[0], [1] + [0] * 14),
+    "many binaries, two axes": (spaces.MultiBinary((15, 1)), np.eye(15, 1, dtype=np.int8), [1] + [0] * 14),
+    "many choices": (
+        spaces.MultiDiscrete([[200], [100]], start=[[5], [0]]),
+        np.array([[6], [0]]),
+        [0, 1] + [0] * 198 + [1] + [0] * 99,
+    ),
     "tuple": (spaces.Tuple((spaces.Discrete(2), PLAIN)), (1, np.array([0.5, 1.0], dtype=np.float32)), [0, 1, 0.5, 1.0]),
     "dict": (
         spaces.Dict({"b": spaces.Discrete(3), "a": spaces.Dict({"x": PLAIN})}),
@@ -56,6 +60,88 @@ def test_observations(name):
         np.testing.assert_array_equal(table.observations, [2] * 6)
     else:
         np.testing.assert_array_equal(batch.observations, np.tile(expected, (6, 1)))
+
+
+HAND = spaces.Tuple((spaces.Discrete(32), spaces.Discrete(11), TWO))
+PRODUCTS = {
+    "multi-discrete": (spaces.MultiDiscrete([2, 3]), np.array([1, 2]), 6, 5),
+    "multi-discrete, two axes": (spaces.MultiDiscrete([[2], [3]]), np.array([[1], [0]]), 6, 3),
+    "multi-discrete from 5": (spaces.MultiDiscrete([2, 2], start=[5, 0]), np.array([6, 0]), 4, 2),
+    "multi-binary": (spaces.MultiBinary(3), np.array([1, 0, 1], dtype=np.int8), 8, 5),
+    "multi-binary, two axes": (spaces.MultiBinary((2, 1)), np.array([[1], [0]], dtype=np.int8), 4, 2),
+    "most": (spaces.MultiBinary(14), np.ones(14, dtype=np.int8), 16_384, 16_383),
+    "list": (spaces.MultiBinary(2), [True, False], 4, 2),
+    "floats": (spaces.MultiDiscrete([2, 3]), np.array([1.0, 2.0]), 6, 5),
+    "hand": (HAND, (20, 10, 1), 704, (20 * 11 + 10) * 2 + 1),
+    "hand of other types": (HAND, (np.int32(20), 10.0, np.True_), 704, (20 * 11 + 10) * 2 + 1),
+    "hand of arrays": (HAND, (np.array([20]), np.array(10), True), 704, (20 * 11 + 10) * 2 + 1),
+    "dict of a tuple": (
+        spaces.Dict({"b": spaces.Discrete(3, start=-1), "a": spaces.Tuple((spaces.MultiBinary(2), TWO))}),
+        {"b": 1, "a": (np.array([0, 1], dtype=np.int8), 1)},
+        24,
+        (0b011) * 3 + 2,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_combinations_of_discrete_parts_are_states(name):
+    space, shown, n, state = PRODUCTS[name]
+    source = GymnasiumSource(lambda: Spaced(space, TWO, shown), horizon=3, lanes=2)
+    assert source.gives == States(n)
+    table = source.record(TabularGibbs(n, 2), np.zeros(2 * n), 3, STREAM)
+    np.testing.assert_array_equal(table.observations, [state] * 9)
+    network = source.record(MLP(n, 2, (3,)), np.zeros(MLP(n, 2, (3,)).dim), 2, STREAM)
+    np.testing.assert_array_equal(network.observations, [state] * 6)
+
+
+@pytest.mark.parametrize("name", ["multi-discrete, two axes", "multi-discrete from 5", "hand", "dict of a tuple"])
+def test_every_combination_is_a_state_of_its_own_one_by_one_and_in_batches(name):
+    space, _, n, _ = PRODUCTS[name]
+    space.seed(3)
+    samples = [space.sample() for _ in range(200)]
+    reader, read_batch = observation_reader(space), batch_reader(space)
+    alone = [reader.read(each) for each in samples]
+    together = reader.room(len(samples))
+    assert reader.together(samples, together)
+    batch = concatenate(space, samples, create_empty_array(space, len(samples)))
+    assert read_batch is not None
+    for found in (together, read_batch(batch)):
+        np.testing.assert_array_equal(found, alone)
+    assert 0 <= min(alone) <= max(alone) < n
+    assert len(set(alone)) == len({str(each) for each in samples})
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ((32, 1, 0), "the observation 32 is not among the 32 states from 0"),
+        ((0, -1, 0), "the observation -1 is not among the 11 states from 0"),
+        ((0, 0.5, 0), "the observation 0.5 is not among the 11 states from 0"),
+        ((0, np.nan, 0), "cannot convert float NaN to integer"),
+        ((0, "ace", 0), "a number was expected, got 'ace'"),
+        ((0, [1, 2], 0), "a number was expected"),
+        ((0, 1), "the observation has 2 parts, its space has 3"),
+        (7, "has no len"),
+    ],
+)
+@pytest.mark.parametrize("lanes", [1, 3])
+def test_a_combination_that_is_none_is_caught(given, reason, lanes):
+    class Later(Spaced):
+        def reset(self, **_):
+            return (0, 0, 0), {}
+
+    source = GymnasiumSource(lambda: Later(HAND, TWO, given), horizon=3, lanes=lanes)
+    with pytest.raises(EpisodeError, match=rf"at step 1 of .*{reason}") as caught:
+        source.returns(TabularGibbs(704, 2), np.zeros((3, 1408)), 1, STREAM)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_batch_with_a_combination_that_is_none_is_refused():
+    read_batch = batch_reader(HAND)
+    assert read_batch is not None
+    with pytest.raises(ValueError, match="an observation is not among the 704 states"):
+        read_batch((np.array([0, 32]), np.array([0, 0]), np.array([0, 1])))
 
 
 def actions_of(space, policy, theta):

@@ -20,8 +20,9 @@ from riskgrad.kernels.episode_sums import add_rewards
 from riskgrad.kernels.streams import fill_uniforms
 from riskgrad.random import environment_seeds
 from riskgrad.sources.gymnasium.blocks import BlockResult, Diary, EpisodeBlock
+from riskgrad.sources.gymnasium.readings import as_number, as_numbers
 from riskgrad.sources.gymnasium.recipe import Env
-from riskgrad.sources.gymnasium.spaces import ActionWriter, ObservationReader, as_number, as_numbers
+from riskgrad.sources.gymnasium.spaces import ActionWriter, ObservationReader
 from riskgrad.types import FloatArray, IntArray
 
 UNSEEDED = "; its `reset` has to take `seed`, as that of gymnasium.Env does"

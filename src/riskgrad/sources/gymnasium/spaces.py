@@ -1,8 +1,10 @@
 """From what an environment shows to what a policy reads, and from what a policy chooses to what an environment accepts.
 
     Discrete observations                      integer states from 0, for tables; networks read them as one-hot
+    MultiDiscrete, MultiBinary, and Tuple and  integer states too, one for each combination, where there are at most
+    Dict of discrete parts                     16,384 of them (see `products`)
     Box                                        a vector of its numbers
-    MultiDiscrete, MultiBinary, Tuple, Dict    one vector, flattened as Gymnasium does (discrete parts one-hot)
+    other Tuples and Dicts                     one vector, flattened as Gymnasium does (discrete parts one-hot)
 
     Discrete actions                           Python integers, from the space's start
     MultiDiscrete                              arrays of its type
@@ -23,6 +25,8 @@ from gymnasium.spaces.utils import flatdim
 from numpy.typing import NDArray
 
 from riskgrad.errors import InputError
+from riskgrad.sources.gymnasium.products import find_product
+from riskgrad.sources.gymnasium.readings import has_parts, parts_of, ravel, read_state, split
 from riskgrad.types import ActionKind, Choice, Choices, FloatArray, Numbers, ObservationKind, States, Vectors
 
 
@@ -31,7 +35,7 @@ class ObservationReader:
     """How observations are read.
 
     Attributes:
-        gives: states for a Discrete space, otherwise vectors.
+        gives: states for a Discrete space and for few combinations of discrete parts, otherwise vectors.
         read: from one observation to a state or a vector; what is not of the space's shape is refused.
         together: writes observations of B environments to an array of states [B], or of vectors one after the other
             [B * k]; False where they have to be read one by one, be it to find the one that cannot be.
@@ -62,13 +66,15 @@ def observation_reader(space: Space[Any], one_hot: bool = False) -> ObservationR
     if isinstance(space, spaces.Discrete):
         n, start = int(space.n), int(space.start)
         return ObservationReader(
-            States(n), lambda found: _read_state(found, n, start), lambda every, to: _write_states(every, n, start, to)
+            States(n), lambda found: read_state(found, n, start), lambda every, to: _write_states(every, n, start, to)
         )
+    if (product := find_product(space)) is not None:
+        return ObservationReader(States(product.n_states), product.read, product.write)
     size = flatdim(space)
     if isinstance(space, spaces.Box | spaces.MultiBinary):
         shape = space.shape or ()
         together = partial(_write_rows, {size}) if len(shape) == 1 else partial(_write_raveled, shape)
-        return ObservationReader(Vectors(size, one_hot), lambda found: _ravel(found, shape), together)
+        return ObservationReader(Vectors(size, one_hot), lambda found: ravel(found, shape), together)
     return ObservationReader(Vectors(size), lambda found: _flatten_observation(space, found), lambda _, __: False)
 
 
@@ -77,9 +83,11 @@ def batch_reader(space: Space[Any]) -> Callable[[Any], NDArray[Any]] | None:
     if isinstance(space, spaces.Discrete):
         n, start = int(space.n), int(space.start)
         return lambda found: _read_states(found, n, start)
+    if (product := find_product(space)) is not None:
+        return product.read_batch
     if isinstance(space, spaces.Box | spaces.MultiBinary):
         shape = space.shape or ()
-        return lambda found: _ravel(found, (len(found), *shape)).reshape(len(found), -1)
+        return lambda found: ravel(found, (len(found), *shape)).reshape(len(found), -1)
     return None
 
 
@@ -134,36 +142,6 @@ def _box_writer(space: Any) -> ActionWriter:
     return ActionWriter(Numbers(tuple(low.tolist()), tuple(high.tolist())), write)
 
 
-def as_number(value: Any) -> float | int:
-    """Give a plain number from a Python or numpy number, or from an array with a single one."""
-    if isinstance(value, float | int):
-        return value
-    array = np.asarray(value)
-    if array.size != 1 or array.dtype.kind not in "iufb":
-        raise TypeError(f"a number was expected, got {value!r}")
-    return array.item()
-
-
-def as_numbers(values: list[Any]) -> FloatArray | None:
-    """Give plain numbers [B] from as many as `as_number` takes; None where they have to be converted one by one."""
-    try:
-        array = np.array(values)
-    except ValueError:
-        return None
-    if array.ndim == 1 and array.dtype.char == "d":  # what most environments give
-        return array
-    plain = array.size == len(values) and array.dtype.kind in "iufb"
-    return array.astype(np.float64).reshape(-1) if plain else None
-
-
-def _read_state(found: Any, n: int, start: int) -> int:
-    value = as_number(found)
-    state = int(value) - start
-    if state != value - start or not 0 <= state < n:
-        raise ValueError(f"the observation {value} is not among the {n} states from {start}")
-    return state
-
-
 def _write_states(found: list[Any], n: int, start: int, to: NDArray[Any]) -> bool:
     try:
         array = np.array(found)
@@ -183,35 +161,20 @@ def _read_states(found: Any, n: int, start: int) -> NDArray[Any]:
     return states
 
 
-def _ravel(found: Any, shape: tuple[int, ...]) -> FloatArray:
-    array = np.asarray(found)
-    if array.shape != shape or array.dtype.kind not in "iufb":
-        raise ValueError(f"the observation is {array.dtype} of shape {array.shape}, its space has shape {shape}")
-    return array.astype(np.float64).ravel()
-
-
 def _flatten_observation(space: Space[Any], found: Any) -> FloatArray:
     """Give an observation as one vector, in the order of Gymnasium's own; every part has to be of its space."""
     inner: Any = space
     if isinstance(space, spaces.Discrete):
         n, start = int(space.n), int(space.start)
-        return np.eye(1, n, _read_state(found, n, start))[0]
+        return np.eye(1, n, read_state(found, n, start))[0]
     if isinstance(space, spaces.MultiDiscrete):
         sizes: list[int] = np.ravel(inner.nvec).tolist()
         starts: list[int] = np.ravel(inner.start).tolist()
-        parts = zip(_ravel(found, space.shape).tolist(), sizes, starts, strict=True)
-        return np.concatenate([np.eye(1, n, _read_state(value, n, start))[0] for value, n, start in parts])
-    if isinstance(space, spaces.Dict):
-        if set(found) != set(inner.spaces):
-            raise ValueError(f"the observation has the keys {sorted(found)}, its space has {sorted(inner.spaces)}")
-        return np.concatenate([_flatten_observation(part, found[key]) for key, part in inner.spaces.items()])
-    if isinstance(space, spaces.Tuple):
-        if len(found) != len(inner.spaces):
-            raise ValueError(f"the observation has {len(found)} parts, its space has {len(inner.spaces)}")
-        return np.concatenate(
-            [_flatten_observation(part, each) for part, each in zip(inner.spaces, found, strict=True)]
-        )
-    return _ravel(found, space.shape or ())
+        parts = zip(ravel(found, space.shape).tolist(), sizes, starts, strict=True)
+        return np.concatenate([np.eye(1, n, read_state(value, n, start))[0] for value, n, start in parts])
+    if has_parts(space):
+        return np.concatenate([_flatten_observation(part, each) for part, each in split(space, found)])
+    return ravel(found, space.shape or ())
 
 
 def _write_rows(lengths: set[int], found: list[Any], to: NDArray[Any]) -> bool:
@@ -236,9 +199,8 @@ def _write_raveled(shape: tuple[int, ...], found: list[Any], to: NDArray[Any]) -
 
 
 def _refuse_unknown(space: Space[Any], name: str) -> None:
-    inner: Any = space
-    if isinstance(space, spaces.Tuple | spaces.Dict):
-        for part in inner.spaces if isinstance(space, spaces.Tuple) else inner.spaces.values():
+    if has_parts(space):
+        for part in parts_of(space):
             _refuse_unknown(part, name)
     elif not isinstance(space, spaces.Discrete | spaces.Box | spaces.MultiDiscrete | spaces.MultiBinary):
         rule = "be made of Discrete, Box, MultiDiscrete, MultiBinary, Tuple and Dict"

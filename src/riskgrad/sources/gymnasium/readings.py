@@ -1,0 +1,70 @@
+"""Numbers, arrays and parts, as environments give them: each has to be of its space, and is refused in one line."""
+
+from typing import Any
+
+import numpy as np
+from gymnasium import Space, spaces
+
+from riskgrad.types import FloatArray
+
+
+def as_number(value: Any) -> float | int:
+    """Give a plain number from a Python or numpy number, or from an array with a single one."""
+    if isinstance(value, float | int):
+        return value
+    array = np.asarray(value)
+    if array.size != 1 or array.dtype.kind not in "iufb":
+        raise TypeError(f"a number was expected, got {value!r}")
+    return array.item()
+
+
+def as_numbers(values: list[Any]) -> FloatArray | None:
+    """Give plain numbers [B] from as many as `as_number` takes; None where they have to be converted one by one."""
+    try:
+        array = np.array(values)
+    except ValueError:
+        return None
+    if array.ndim == 1 and array.dtype.char == "d":  # what most environments give
+        return array
+    plain = array.size == len(values) and array.dtype.kind in "iufb"
+    return array.astype(np.float64).reshape(-1) if plain else None
+
+
+def read_state(found: Any, n: int, start: int) -> int:
+    """Give a state from 0; refuse a number that is not among the n from `start`."""
+    value = as_number(found)
+    state = int(value) - start
+    if state != value - start or not 0 <= state < n:
+        raise ValueError(f"the observation {value} is not among the {n} states from {start}")
+    return state
+
+
+def ravel(found: Any, shape: tuple[int, ...]) -> FloatArray:
+    """Give an array of numbers as one vector; refuse one of another shape."""
+    array = np.asarray(found)
+    if array.shape != shape or array.dtype.kind not in "iufb":
+        raise ValueError(f"the observation is {array.dtype} of shape {array.shape}, its space has shape {shape}")
+    return array.astype(np.float64).ravel()
+
+
+def has_parts(space: Space[Any]) -> bool:
+    """Say whether a space is made of others."""
+    return isinstance(space, spaces.Tuple | spaces.Dict)
+
+
+def parts_of(space: Space[Any]) -> list[Space[Any]]:
+    """Give the spaces of a Tuple or a Dict."""
+    inner: Any = space
+    return list(inner.spaces if isinstance(space, spaces.Tuple) else inner.spaces.values())
+
+
+def split(space: Space[Any], found: Any) -> list[tuple[Space[Any], Any]]:
+    """Give the parts of a Tuple's or Dict's observation, each with its space; refuse one of other parts."""
+    inner: Any = space
+    if isinstance(space, spaces.Tuple):
+        if len(found) != len(inner.spaces):
+            raise ValueError(f"the observation has {len(found)} parts, its space has {len(inner.spaces)}")
+        return list(zip(inner.spaces, found, strict=True))
+    if set(found) != set(inner.spaces):
+        raise ValueError(f"the observation has the keys {sorted(found)}, its space has {sorted(inner.spaces)}")
+    return [(part, found[key]) for key, part in inner.spaces.items()]
