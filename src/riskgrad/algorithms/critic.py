@@ -12,7 +12,7 @@ makes them less noisy: a wrong model adds no bias.
 
 from dataclasses import dataclass
 from functools import partial
-from typing import final
+from typing import Final, final
 
 from riskgrad.checks import check_count, check_positive
 from riskgrad.settings import Rule, option
@@ -20,6 +20,8 @@ from riskgrad.training.algorithm import PAPER_EPISODES, Algorithm, Info, State
 from riskgrad.training.plan import afford_episodes
 from riskgrad.training.problem import Problem
 from riskgrad.training.race import Race
+
+LONG: Final = 8_000  # episodes from which some are spent on comparisons
 
 
 @final
@@ -56,9 +58,11 @@ class Critic(Algorithm):
     )
 
     def count_looks(self, iterations: int) -> int:
-        """Count the two that decide the race, a late iterate, the last one, and four that are sharper."""
-        del iterations
-        return 8
+        """Count the two that decide the race, a late iterate, the last one, and four that are sharper.
+
+        In a short run the model decides, and what it chose is judged once.
+        """
+        return 8 if iterations * self.episodes >= LONG else 1
 
     def step(self, problem: Problem, state: State) -> tuple[State, Info]:
         """Play, learn, and let each ascent of the race take steps along the gains of its actions."""

@@ -109,6 +109,7 @@ def plan_training(
         way=way,
         ways=ways,
         held_out=held_out,
+        looks=algorithm.count_looks(iterations),
         start=theta,
         ascent=ascent,
         iterations=iterations,
@@ -223,7 +224,7 @@ def afford_pilot(options: TrainOptions) -> int:
 def judged_iterations(iterations: int, algorithm: Algorithm) -> frozenset[int]:
     """Give the iterations at which iterates are judged; the last iterate is judged when the run ends."""
     if algorithm.sharpens:
-        return frozenset([int(LATE * iterations)])
+        return frozenset([int(LATE * iterations)] if algorithm.count_looks(iterations) > 1 else [])
     count = min(TIMES_JUDGED, iterations)
     return frozenset(j * iterations // count for j in range(count))
 

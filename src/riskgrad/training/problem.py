@@ -38,6 +38,7 @@ class Problem:
         way: the measure, and the path to it.
         ways: the ways to it that an algorithm with a race tries side by side.
         held_out: episodes by which an iterate is judged; 0 judges none.
+        looks: how often that is done in the whole run; once for the last iterate where the run is short.
         start: theta_0 [d].
         ascent: how theta moves.
         iterations: N.
@@ -52,6 +53,7 @@ class Problem:
     way: Way
     ways: tuple[Way, ...]
     held_out: int
+    looks: int
     start: FloatArray
     ascent: Ascent
     iterations: int

@@ -177,7 +177,7 @@ class Race:
     def _choose(self, sweeper: Sweeper, order: list[str]) -> list[str]:
         """Give the winner: the best in the model, unless held-out episodes clearly prefer another one."""
         problem, policy = self._problem, self._state.policy
-        if len(order) > 1 and problem.held_out:
+        if len(order) > 1 and problem.held_out and problem.looks > 1:
             returns = {name: problem.play_held_out(policy, self.arms[name].theta) for name in order}
             self._held_out = problem.held_out * len(order)
             order = sorted(order, key=lambda name: -excels(problem.risk, returns[name], returns[order[0]]))

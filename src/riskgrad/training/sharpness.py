@@ -22,7 +22,7 @@ def sharpen(problem: Problem, progress: Progress) -> None:
     policy, theta = progress.now
     # what was judged before plays the same held-out episodes again, which cost nothing new
     candidates: dict[float | None, Iterate] = {} if progress.best_look is None else {None: progress.best}
-    for factor in FACTORS:
+    for factor in FACTORS if problem.looks > 1 else (progress.state.sharpness,):
         sharper = policy.sharpen(theta, factor)
         if sharper is not None or factor == 1.0:
             candidates[factor] = Iterate(policy, theta if sharper is None else sharper)
