@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from riskgrad import types as types
     from riskgrad import weights as weights
     from riskgrad._train import train as train
-    from riskgrad.algorithms import OffPSF as OffPSF
     from riskgrad.algorithms import Critic as Critic
+    from riskgrad.algorithms import OffPSF as OffPSF
     from riskgrad.algorithms import OnPSF as OnPSF
     from riskgrad.algorithms import Score as Score
     from riskgrad.evaluation import evaluate as evaluate

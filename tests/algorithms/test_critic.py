@@ -1,4 +1,4 @@
-"""The critic algorithm from end to end: to the bit whatever stops it or shares its work, within its budget, and right."""
+"""The critic algorithm from end to end: to the bit whatever stops it or shares its work, and within its budget."""
 
 import os
 
@@ -104,8 +104,9 @@ def test_a_budget_is_never_exceeded_and_the_count_is_exact(budget, risk, memory)
     try:
         run = rg.train(source, risk, algorithm="critic", max_episodes=budget, memory="both" if memory else None)
     except InputError as error:
-        assert "allow one iteration" in str(error)
-        return
+        if "allow one iteration" in str(error):
+            return
+        raise
     assert run.episodes_used <= budget
     # what was judged late plays the same held-out episodes again, which is no new episode
     assert run.episodes_used <= sum(played) <= run.episodes_used + 3 * run.settings.held_out
@@ -133,6 +134,7 @@ class Unsmooth(rg.risk.RiskMeasure):
     """The median, without an influence."""
 
     has_influence = False
+    attitude = "averse"
 
     def estimate(self, values, weights=None):  # noqa: ARG002
         return np.median(values, axis=-1)

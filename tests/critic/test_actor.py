@@ -61,7 +61,7 @@ def test_an_exact_critic_gives_the_exact_gradient(name, rho):
     "mdp", [inventory(), make_random_model(5, 0.9, horizon=8, unit=0.37)], ids=["inventory", "random"]
 )
 def test_with_many_returns_the_gradient_is_nearly_exact(mdp, rho):
-    """Returns between knots are split among them: 3% off at the kink of a tail, 1% elsewhere, and nothing for the mean."""
+    """Returns between knots are split among them: 3% off at the kink of a tail, 1% elsewhere, 0 for the mean."""
     policy = TabularGibbs(mdp.n_states, mdp.n_actions)
     theta = theta_of(policy)
     graph, found = gradient_by_critic(mdp, policy, theta, rho)

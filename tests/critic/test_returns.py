@@ -44,15 +44,15 @@ def test_a_wrong_critic_adds_no_bias(rho, discount):
     expected = rg.exact.gradient(mdp, policy, theta, rho).vector
     wrong = rng.normal(scale=10.0, size=(3, 3))
     baselines = [
-        lambda states, times, earned: np.zeros(len(states)),  # noqa: ARG005
-        lambda states, times, earned: wrong[states, times],  # noqa: ARG005
+        lambda states, times, earned: np.zeros(len(states)),
+        lambda states, times, earned: wrong[states, times],
         lambda states, times, earned: wrong[states, times] * earned**2 - 40.0,
     ]
     for baseline in baselines:
         found = expected_gradient(mdp, policy, theta, Fixed(rho, law), baseline)
         np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-10)
     # the test would see a baseline that looks at what follows
-    peeking = expected_gradient(mdp, policy, theta, Fixed(rho, law), lambda s, t, y: wrong[s, t] * y[-1])  # noqa: ARG005
+    peeking = expected_gradient(mdp, policy, theta, Fixed(rho, law), lambda s, t, y: wrong[s, t] * y[-1])
     assert np.linalg.norm(peeking - expected) > 0.1
 
 

@@ -10,8 +10,8 @@ from riskgrad.training.algorithm import Algorithm as Algorithm
 from riskgrad.training.algorithm import choose_algorithm as choose_algorithm
 
 if TYPE_CHECKING:
-    from riskgrad.algorithms.offp_sf import OffPSF as OffPSF
     from riskgrad.algorithms.critic import Critic as Critic
+    from riskgrad.algorithms.offp_sf import OffPSF as OffPSF
     from riskgrad.algorithms.onp_sf import OnPSF as OnPSF
     from riskgrad.algorithms.score import Score as Score
 else:

@@ -60,8 +60,8 @@ def count_steps(
 ) -> int:
     """Count the steps of a batch, or take them back; give how many outcomes have been met.
 
-    What follows a step that was cut is not known: S + 1 stands for it. So it does for every step at the horizon: to keep
-    those that the environment happened to end there would make ends look likelier than they are.
+    What follows a step that was cut is not known: S + 1 stands for it. So it does for every step at the horizon: to
+    keep those that the environment happened to end there would make ends look likelier than they are.
 
     Args:
         sign: 1 to count, -1 to take back.
