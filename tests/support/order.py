@@ -12,6 +12,7 @@ ORDER = [
     "risk",
     "paths",
     "policy",
+    "critic",
     "mdp",
     "envs",
     "exact",

@@ -150,8 +150,8 @@ def train_command(context: typer.Context, env: str, risk: str, **flags: Any) -> 
         run = train(env, risk, callback=callbacks, **options)
     if as_json:
         names = ("held_out_risk", "held_out_interval", "held_out_reliable", "held_out_flag")
-        held_out = {name: getattr(run, name) for name in names}
-        facts = {"settings": run.settings.as_dict(), "episodes": run.episodes_used, **held_out}
+        judged = {name: getattr(run, name) for name in names}
+        facts = {"settings": run.settings.as_dict(), "episodes": run.episodes_used, **judged}
         print_json({**facts, "finished": run.finished, "notes": list(run.notes), "versions": run.versions})
         return
     console.print(f"{run!r}".strip("<>"), soft_wrap=True, markup=False)

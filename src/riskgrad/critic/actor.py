@@ -32,14 +32,14 @@ class Advice:
         table: chances of actions [rows, A].
         gains: of each action over the policy, with the bonus, centered [rows, A].
         visits: expected visits to each row in an episode [rows].
-        entropy: of the policy, averaged over visits.
+        randomness: how random the policy is, its entropies averaged over visits.
         risk: of the policy in the learned model.
     """
 
     table: FloatArray
     gains: FloatArray
     visits: FloatArray
-    entropy: float
+    randomness: float
     risk: float
 
     @property
@@ -93,7 +93,7 @@ def _weigh(
         table=table,
         gains=gains,
         visits=found.visits,
-        entropy=float(np.sum(found.visits * entropies)) / total,
+        randomness=float(np.sum(found.visits * entropies)) / total,
         risk=float(risk.estimate(graph.ends[some], law[some])),
     )
 

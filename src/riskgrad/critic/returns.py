@@ -49,8 +49,8 @@ def advise_by_returns(
     entropies = -np.sum(table * logs, axis=1)
     gains -= bonus * utility.spread / graph.mean_length * (logs + entropies[:, None])
     episodes = len(batch.values)
-    entropy = float(np.sum(visits * entropies) / np.sum(visits))
-    return Advice(table, gains, visits / episodes, entropy, float(risk.estimate(batch.values)))
+    randomness = float(np.sum(visits * entropies) / np.sum(visits))
+    return Advice(table, gains, visits / episodes, randomness, float(risk.estimate(batch.values)))
 
 
 def weigh_returns(

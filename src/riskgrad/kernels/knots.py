@@ -26,7 +26,7 @@ def _merge(values: FloatArray, gap: float) -> FloatArray:
 
 
 @kernel
-def _spread(seen: FloatArray, low: float, high: float, most: int, gap: float) -> FloatArray:
+def _spread_knots(seen: FloatArray, low: float, high: float, most: int, gap: float) -> FloatArray:
     """Give at most `most` knots: of sorted values that were seen, and evenly from low to high."""
     distinct = _merge(seen, gap)
     half = len(distinct) if len(distinct) <= most - 2 else most // 2
@@ -116,12 +116,12 @@ def place_knots(
             every = _merge(np.sort(np.append(every, found)), gap)
             exact = len(every) <= most_ends
         if t == horizon:
-            ends = every if exact else _spread(returns, low[t], high[t], most_ends, gap)
+            ends = every if exact else _spread_knots(returns, low[t], high[t], most_ends, gap)
             break
         if not exact:
             found = before
             if high[t] >= low[t]:
-                found = _spread(sums[begins[t] : begins[t + 1]], low[t], high[t], most, gap)
+                found = _spread_knots(sums[begins[t] : begins[t + 1]], low[t], high[t], most, gap)
         parts.append(found)
         offsets[t + 1] = offsets[t] + len(found)
     knots = np.empty(offsets[horizon])

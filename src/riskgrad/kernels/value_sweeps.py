@@ -117,11 +117,11 @@ def sweep_forward(layout: Layout, table: FloatArray, mass: FloatArray, law: Floa
                     end = layout.knot_offsets[t + 2]
                     low = find_knot(knots, begin, end, shifted[j0])
                     high = _land(knots, layout.knot_slopes, end, low, j0, j1, shifted, taken, landed)
-                    _pass_on(layout, k, t, low, high, landed, mass)
+                    _hand_on(layout, k, t, low, high, landed, mass)
 
 
 @inline_helper
-def _pass_on(layout: Layout, k: int, t: int, low: int, high: int, landed: FloatArray, mass: FloatArray) -> None:
+def _hand_on(layout: Layout, k: int, t: int, low: int, high: int, landed: FloatArray, mass: FloatArray) -> None:
     """Give what landed on the knots low to high of the next time to the states that a group leads to."""
     begin = layout.knot_offsets[t + 1]
     for o in range(layout.firsts[k], layout.firsts[k + 1]):

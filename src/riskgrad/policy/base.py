@@ -10,8 +10,8 @@ an episode's own stream into actions by the inverse CDF: nearby policies then tu
 actions, which is what makes common random numbers useful. What an environment is given may differ from the action whose
 density is known (it is squashed or clipped): `execute` says how.
 
-A policy declares what it can do: what it reads and how it acts, whether it has a density, whether compiled loops can
-run it, and how it is made again from a file. The rest of riskgrad asks for these abilities, never for its kind.
+A policy declares what it can do: what it reads, how it acts, whether it has a density, whether compiled loops can run
+it, how a file makes it again. The rest of riskgrad asks for these abilities, never for its kind.
 """
 
 import contextlib
@@ -58,8 +58,7 @@ class Layers(NamedTuple):
 class Policy(ABC):
     """A parametrized policy pi_theta(a | o).
 
-    A policy with finitely many actions has to give `dim`, `probabilities`, `log_prob` and `score_sum`. Everything else
-    has a default, which a policy overrides where it can do better or acts otherwise.
+    A policy with finitely many actions gives `dim`, `probabilities`, `log_prob` and `score_sum`; the rest has defaults.
 
     Attributes:
         name: how `rg.train(..., policy=name)` calls it; such a policy has `fit`.
@@ -67,6 +66,7 @@ class Policy(ABC):
         acts: among which actions it chooses; None where that is not known.
         has_density: whether it has `log_prob` and `score_sum`, which ratios, scores and entropy are made of.
         layered: whether parameters multiply one another, as weights of layers do; it then takes shorter steps.
+        scales: whether parameters times a factor are preferences times it.
         noise_size: how many uniform numbers one action takes, u.
         table_shape: (S, A) of a policy whose parameters are a table of preferences [S, A]; None for any other.
         inner: the policy that this one wraps, such as the one whose mode `Greedy` takes.
@@ -80,6 +80,7 @@ class Policy(ABC):
     acts: ActionKind | None = None
     has_density: bool = True
     layered: bool = False
+    scales: bool = False
     noise_size: int = 1
     table_shape: tuple[int, int] | None = None
     inner: "Policy | None" = None
@@ -193,18 +194,16 @@ class Policy(ABC):
 
     def initial_theta(self, generator: np.random.Generator) -> FloatArray:
         """Give parameters to start training from [d]: zeros, unless the policy would not learn from there."""
-        del generator
         return np.zeros(self.dim)
 
     def first_theta(self, given: ArrayLike | None, seed: int) -> FloatArray:
         """Give theta_0 [d] of a run: as it was given, or where the policy starts by the run's seed."""
-        if given is not None:
-            return check_theta(given, self.dim).copy()
-        return self.initial_theta(Stream(seed, Purpose.INITIAL).generator())
+        generator = Stream(seed, Purpose.INITIAL).generator()
+        return self.initial_theta(generator) if given is None else check_theta(given, self.dim).copy()
 
     def sharpen(self, theta: FloatArray, factor: float) -> FloatArray | None:
         """Give parameters whose preferences are those of theta [d] times a factor; None where there are none such."""
-        del theta, factor
+        return factor * theta if self.scales else None
 
     def entropy_sum(self, theta: ArrayLike, observations: ArrayLike, coefficients: ArrayLike) -> FloatArray:
         """Give the sum over b of coefficients[b] * grad of the entropy of pi_theta(. | o_b), a vector [d].

@@ -85,7 +85,7 @@ class TabularGibbs(PreferencePolicy):
         n_actions: A; theta[s * A + a] is the preference for action a in state s.
     """
 
-    name, sized_by = "table", "n_states"
+    name, sized_by, scales = "table", "n_states", True
 
     def __init__(self, n_states: int, n_actions: int) -> None:
         self.n_states = check_count("n_states", n_states)
@@ -115,10 +115,6 @@ class TabularGibbs(PreferencePolicy):
         vector, states, chosen, scale = self.check_visits(theta, observations, actions, coefficients)
         sums = sum_by_visit(states, chosen, scale, (self.n_states, self.n_actions))
         return preference_weights(sums, softmax(vector.reshape(sums.shape))).ravel()
-
-    def sharpen(self, theta: FloatArray, factor: float) -> FloatArray:
-        """Give theta times the factor, since preferences are linear in it."""
-        return factor * theta
 
     @classmethod
     def fit(cls, gives: ObservationKind, takes: ActionKind) -> "TabularGibbs":
@@ -154,6 +150,8 @@ class LinearGibbs(PreferencePolicy):
         features: an array [S, A, k] for a finite model, or a function from one observation to [A, k].
         example: for a function, an observation to learn A, k and the shape of an observation from; by default state 0.
     """
+
+    scales = True
 
     def __init__(self, features: ArrayLike | Features, example: Any = 0) -> None:
         self._function: Features | None = features if callable(features) else None
@@ -208,10 +206,6 @@ class LinearGibbs(PreferencePolicy):
             weights = preference_weights(sums[piece], softmax(np.sum(features * vector, axis=-1)))
             total += np.sum(weights[:, :, None] * features, axis=(0, 1))
         return total
-
-    def sharpen(self, theta: FloatArray, factor: float) -> FloatArray:
-        """Give theta times the factor, since preferences are linear in it."""
-        return factor * theta
 
     def check_observations(self, observations: ArrayLike) -> tuple[NDArray[Any], bool]:
         """Give states [B], or what the features are a function of."""
@@ -352,7 +346,5 @@ def _call_once(name: str, function: Features, example: Any) -> FloatArray:
     try:
         return np.asarray(function(example), dtype=np.float64)
     except Exception as error:
-        advice = "pass example=, one observation of your environment"
-        raise InputError(
-            name, f"accept the observation {example!r}", f"{type(error).__name__}: {error}", advice
-        ) from error
+        advice, words = "pass example=, one observation of your environment", f"{type(error).__name__}: {error}"
+        raise InputError(name, f"accept the observation {example!r}", words, advice) from error

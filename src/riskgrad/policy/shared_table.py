@@ -31,7 +31,7 @@ class SharedTable(PreferencePolicy):
             theta[(n + x) * A + a] is the own one in x.
     """
 
-    name, sized_by = "shared-table", "n_states"
+    name, sized_by, scales = "shared-table", "n_states", True
 
     def __init__(self, n_states: int, n_actions: int) -> None:
         self.n_states = check_count("n_states", n_states)

@@ -153,7 +153,7 @@ class Run:
             "history": list(self.history),
             "episodes": self.episodes_used,
             "held_out_episodes": self.held_out_episodes,
-            "held_out": self._held_out_facts(),
+            "look": self._held_out_facts(),
             "settings": self.settings.as_dict(),
             "notes": list(self.notes),
             "verdict": [],  # is among the notes
@@ -209,7 +209,7 @@ def run_from_facts(arrays: Arrays, facts: Facts, policy: Policy | None, risk: Ri
     thetas: list[FloatArray] = [np.asarray(arrays[name], dtype=np.float64) for name in THETAS]
     if policy is not None and policy.dim != thetas[0].size:
         raise InputError("policy", f"have {thetas[0].size} parameters, as the run has", policy.dim)
-    look = facts["held_out"]
+    look = facts["look"]
     for theta in thetas:
         theta.flags.writeable = False
     return Run(

@@ -77,14 +77,14 @@ class Info:
         line: what to record: risk, mean, gradient_norm, gradient_error, ess, events ...
         episodes: how many episodes were sampled.
         returns: of the episodes behind it, as they were played, for callbacks; None where there are none.
-        held_out: further episodes, by which ascents were compared.
+        looked: further episodes, by which ascents were compared.
         notes: what a reader of the result must know.
     """
 
     line: Mapping[str, Any]
     episodes: int
     returns: FloatArray | None = None
-    held_out: int = 0
+    looked: int = 0
     notes: tuple[str, ...] = ()
 
 

@@ -59,7 +59,7 @@ class Batches:
 
 
 def choose_batches(
-    source: Source, trained: Policy, algorithm: Algorithm, theta: FloatArray, seed: int, held_out: int
+    source: Source, trained: Policy, algorithm: Algorithm, theta: FloatArray, seed: int, judges: int
 ) -> Batches:
     """Give the batches that an algorithm asks for.
 
@@ -69,11 +69,11 @@ def choose_batches(
         algorithm: says who acts and how many episodes a batch has.
         theta: theta_0 [d].
         seed: the run's seed.
-        held_out: how many episodes judge an iterate; 0 sets none of a log apart.
+        judges: how many episodes judge an iterate; 0 sets none of a log apart.
     """
     log = source.logged_for(trained)
     if log is not None:
-        return _split_log(log, held_out)
+        return _split_log(log, judges)
     m = algorithm.episodes
 
     def draw_current(state: State) -> tuple[Episodes, int]:
@@ -99,18 +99,18 @@ def choose_batches(
         return kept[0], m if k == 0 else 0
 
     def draw_apart(policy: Policy) -> Episodes:
-        return source.record(given or policy, acting, held_out, Stream(seed, Purpose.HELD_OUT))
+        return source.record(given or policy, acting, judges, Stream(seed, Purpose.HELD_OUT))
 
     notes = (OUTSIDE,) if algorithm.reuse_batch else ()
     return Batches(draw, draw_apart, renewed=not algorithm.reuse_batch, notes=notes)
 
 
-def _split_log(log: Episodes, held_out: int) -> Batches:
+def _split_log(log: Episodes, judges: int) -> Batches:
     m = len(log.values)
     if m < 2 * HELD_OUT_EVERY:
         raise InputError("env", f"hold at least {2 * HELD_OUT_EVERY} logged episodes", m)
     apart = np.arange(m) % HELD_OUT_EVERY == HELD_OUT_EVERY - 1
-    trained = log if held_out == 0 else select_episodes(log, np.flatnonzero(~apart))
+    trained = log if judges == 0 else select_episodes(log, np.flatnonzero(~apart))
     return Batches(
         draw=lambda _: (trained, 0),
         apart=lambda _: select_episodes(log, np.flatnonzero(apart)),

@@ -77,13 +77,13 @@ def find_judge(problem: Problem, floor: float) -> Judge | None:
         problem: what is maximized.
         floor: least effective sample size, as a part of the held-out episodes, where they are reweighted.
     """
-    if problem.held_out == 0:
+    if problem.look_size == 0:
         return None
     apart = problem.batches.apart
     if apart is not None:
-        first = 0 if problem.batches.logged is not None else problem.held_out
+        first = 0 if problem.batches.logged is not None else problem.look_size
         return Judge(_look_by_weights(problem, apart, floor), first, 0)
-    return Judge(lambda policy, theta: look_at(problem, policy, theta), problem.held_out, problem.held_out)
+    return Judge(lambda policy, theta: look_at(problem, policy, theta), problem.look_size, problem.look_size)
 
 
 def look_at(problem: Problem, policy: Policy, theta: FloatArray) -> Look:

@@ -88,8 +88,8 @@ def _advance(plan: Plan, judge: Judge | None, progress: Progress) -> tuple[Line,
     if Stream(problem.seed, Purpose.RESERVOIR, k).generator().random() < 1.0 / (k + 1):
         progress.random = progress.now
     progress.state, info = plan.algorithm.step(problem, progress.state)
-    progress.episodes += info.episodes + info.held_out
-    progress.held_out_episodes += info.held_out
+    progress.episodes += info.episodes + info.looked
+    progress.held_out_episodes += info.looked
     progress.notes += info.notes
     line = round_trip({"iteration": k, **info.line, "held_out": held_out, "episodes": progress.episodes})
     progress.history.append(line)

@@ -45,7 +45,6 @@ class Plan:
         problem: what the algorithm is given.
         algorithm: with all of its options.
         start: where the ascent begins, before observations are normalized.
-        held_out: episodes by which an iterate is judged.
         settings: what the run was asked to do, as a file can hold it.
         log_sizes: states, actions and horizon of the log of steps; None for an algorithm that keeps none.
         pilot: episodes that were played before, to fit the policy's memory.
@@ -54,7 +53,6 @@ class Plan:
     problem: Problem
     algorithm: Algorithm
     start: State
-    held_out: int
     settings: Settings
     log_sizes: tuple[int, int, int] | None = None
     pilot: int = 0
@@ -74,11 +72,10 @@ def plan_training(
         known: what is known of the settings already: the measure, the environment and the policy.
         pilot: episodes that were played already, to fit the policy's memory.
     """
-    bonus = _find_bonus(policy, options)
+    bonus, is_log = _find_bonus(policy, options), source.logged is not None
     iterations = options.iterations or default_of(facts_of(Options)["iterations"], options.schedule)
     theorem_plan = theorem(iterations) if options.schedule == "paper" else None
     given = choose_algorithm(options.algorithm, way.risk, policy, source, options.schedule)
-    is_log = source.logged is not None
     if is_log and not given.takes_log:
         raise InputError("algorithm", "learn from logged episodes", given.name, "try 'offp-sf' or 'score'")
     algorithm = given.fill_options(
@@ -93,23 +90,21 @@ def plan_training(
             is_log=is_log,
         )
     )
+    if options.normalize:
+        check_normalizable(source, policy, algorithm.takes_log)
     cost = algorithm.episodes * algorithm.count_estimates(bonus > 0.0)
     if options.max_episodes is not None:
         iterations = afford_iterations(options, cost, pilot + first_cost(options.normalize, policy), algorithm)
-    if options.normalize:
-        check_normalizable(source, policy, algorithm.takes_log)
-    held_out = count_held_out(options.held_out, iterations, cost, algorithm.count_looks(iterations))
+    looks, ascent = algorithm.count_looks(iterations), _find_ascent(policy, options, theorem_plan)
+    held_out = count_held_out(options.held_out, iterations, cost, looks)
     ways = find_ways(options.risk_path, way.risk, options.schedule) if algorithm.races else (way,)
-    ascent = _find_ascent(policy, options, theorem_plan)
-    known = replace(known, step_size=describe(ascent))
-    start = State(0, policy, theta, ascent.start(policy.dim))
     problem = Problem(
         source=source,
         policy=policy,
         way=way,
         ways=ways,
-        held_out=held_out,
-        looks=algorithm.count_looks(iterations),
+        look_size=held_out,
+        looks=looks,
         start=theta,
         ascent=ascent,
         iterations=iterations,
@@ -118,15 +113,19 @@ def plan_training(
         normalize=options.normalize,
         batches=choose_batches(source, policy, algorithm, theta, options.seed, held_out),
     )
-    path = str(way) if len(ways) == 1 else "auto"
-    known = replace(known, iterations=iterations, risk_path=path, entropy=bonus, held_out=held_out)
-    known = replace(known, algorithm=algorithm.name, own=algorithm.options(), start=digest(theta))
-    sizes = None
-    if algorithm.needs_states and isinstance(source.gives, States) and isinstance(source.takes, Choice):
-        sizes = source.gives.n, source.takes.n, source.horizon or 0
+    known = replace(known, risk_path=str(way) if len(ways) == 1 else "auto", iterations=iterations)
+    known = replace(known, entropy=bonus, held_out=held_out, start=digest(theta), step_size=describe(ascent))
     known = replace(known, memory=None if policy.memory is None else policy.memory.kind)
-    settings = replace(known, **_describe_options(options, given))
-    return Plan(problem, algorithm, start, held_out, settings, sizes, pilot)
+    settings = replace(known, algorithm=algorithm.name, own=algorithm.options(), **_describe_options(options, given))
+    start = State(0, policy, theta, ascent.start(policy.dim))
+    return Plan(problem, algorithm, start, settings, _find_log_sizes(algorithm, source), pilot)
+
+
+def _find_log_sizes(algorithm: Algorithm, source: Source) -> tuple[int, int, int] | None:
+    """Give states, actions and horizon of the log that an algorithm learns from; None for one that needs none."""
+    if algorithm.needs_states and isinstance(source.gives, States) and isinstance(source.takes, Choice):
+        return source.gives.n, source.takes.n, source.horizon or 0
+    return None
 
 
 def _find_bonus(policy: Policy, options: TrainOptions) -> float:

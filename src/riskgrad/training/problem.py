@@ -37,7 +37,7 @@ class Problem:
         policy: what is trained, as it was given.
         way: the measure, and the path to it.
         ways: the ways to it that an algorithm with a race tries side by side.
-        held_out: episodes by which an iterate is judged; 0 judges none.
+        look_size: episodes by which an iterate is judged; 0 judges none.
         looks: how often that is done in the whole run; once for the last iterate where the run is short.
         start: theta_0 [d].
         ascent: how theta moves.
@@ -52,7 +52,7 @@ class Problem:
     policy: Policy
     way: Way
     ways: tuple[Way, ...]
-    held_out: int
+    look_size: int
     looks: int
     start: FloatArray
     ascent: Ascent
@@ -102,15 +102,19 @@ class Problem:
         )
 
     def play_held_out(self, policy: Policy, theta: FloatArray) -> FloatArray:
-        """Give returns [held_out] of episodes that no step uses, the same random numbers for every policy."""
+        """Give returns [look_size] of episodes that no step uses, the same random numbers for every policy."""
         stream = Stream(self.seed, Purpose.HELD_OUT)
-        return self.source.returns(policy, theta[np.newaxis], self.held_out, stream).values[0]
+        return self.source.returns(policy, theta[np.newaxis], self.look_size, stream).values[0]
+
+    def bonus_share(self, state: State) -> float:
+        """Give the bonus of this iteration, as a part of the standard deviation; it falls to 0 at the end."""
+        return self.entropy * (1.0 - state.iteration / self.iterations)
 
     def bonus(self, state: State, theta: FloatArray, batch: Episodes) -> FloatArray | float:
         """Give the gradient of the entropy bonus at theta [d], or 0 without one."""
         if self.entropy == 0.0:
             return 0.0
-        scale = self.entropy * (1.0 - state.iteration / self.iterations) * float(np.std(batch.values))
+        scale = self.bonus_share(state) * float(np.std(batch.values))
         return scale * entropy_gradient(state.policy, theta, batch)
 
     def play_bonus(self, state: State, episodes: int) -> tuple[FloatArray | float, int]:

@@ -87,7 +87,7 @@ class Progress:
         return {
             "episodes": self.episodes,
             "held_out_episodes": self.held_out_episodes,
-            "held_out": None if look is None else round_trip(asdict(look)),
+            "look": None if look is None else round_trip(asdict(look)),
             "log_length": self.state.log_length,
             "sharpness": self.state.sharpness,
             "finished": self.finished,
@@ -143,7 +143,7 @@ def read_progress(
         ),
         random=random,
         best=best,
-        best_look=None if facts["held_out"] is None else read_look(facts["held_out"]),
+        best_look=None if facts["look"] is None else read_look(facts["look"]),
         episodes=facts["episodes"],
         held_out_episodes=facts["held_out_episodes"],
         finished=facts["finished"],

@@ -147,7 +147,7 @@ class Race:
 
     @property
     def _bonus(self) -> float:
-        return self._problem.entropy * (1.0 - self._state.iteration / self._problem.iterations)
+        return self._problem.bonus_share(self._state)
 
     def _advise(self, sweeper: Sweeper, name: str) -> Advice:
         return advise(sweeper, self._state.policy, self.arms[name].theta, self._measure(name), self._bonus)
@@ -177,9 +177,9 @@ class Race:
     def _choose(self, sweeper: Sweeper, order: list[str]) -> list[str]:
         """Give the winner: the best in the model, unless held-out episodes clearly prefer another one."""
         problem, policy = self._problem, self._state.policy
-        if len(order) > 1 and problem.held_out and problem.looks > 1:
+        if len(order) > 1 and problem.look_size and problem.looks > 1:
             returns = {name: problem.play_held_out(policy, self.arms[name].theta) for name in order}
-            self._held_out = problem.held_out * len(order)
+            self._held_out = problem.look_size * len(order)
             order = sorted(order, key=lambda name: -excels(problem.risk, returns[name], returns[order[0]]))
         if len(self._ways) > 1:
             ways = ", ".join(self._ways)
@@ -225,7 +225,7 @@ class Race:
             "way": name,
             "gradient_norm": math.sqrt(float(np.sum(weights * weights))),
             "gradient_error": None,
-            "entropy": advice.entropy,
+            "randomness": advice.randomness,
             "ess": float(len(values)),
             "steps": self._steps,
             "events": [],

@@ -26,8 +26,8 @@ def sharpen(problem: Problem, progress: Progress) -> None:
         sharper = policy.sharpen(theta, factor)
         if sharper is not None or factor == 1.0:
             candidates[factor] = Iterate(policy, theta if sharper is None else sharper)
-            progress.episodes += problem.held_out
-            progress.held_out_episodes += problem.held_out
+            progress.episodes += problem.look_size
+            progress.held_out_episodes += problem.look_size
     returns: dict[float | None, FloatArray] = {
         factor: problem.play_held_out(*iterate) for factor, iterate in candidates.items()
     }

@@ -54,12 +54,12 @@ def _find_constant(risk: str, history: Sequence[Line], held_out: float | None) -
 
 
 def _find_standstill(risk: str, history: Sequence[Line]) -> str | None:
-    gradient, entropy = (max(_column(history, name), default=0.0) for name in ("gradient_norm", "entropy"))
-    gone = [_has_stopped(line, gradient, entropy) for line in history]
+    gradient, randomness = (max(_column(history, name), default=0.0) for name in ("gradient_norm", "randomness"))
+    gone = [_has_stopped(line, gradient, randomness) for line in history]
     since = len(gone) - next((n for n, stands in enumerate(reversed(gone)) if not stands), len(gone))
     if len(gone) - since < max(FEWEST, math.ceil(STANDING * len(gone))):
         return None
-    sure = "the policy was sure of its actions and " if "entropy" in history[-1] else ""
+    sure = "the policy was sure of its actions and " if "randomness" in history[-1] else ""
     return (
         f"from iteration {since} of {len(gone)} on {sure}the gradient was 0, so that nothing more was learned: "
         f"{risk} was {history[-1]['risk']:.6g} there; if better is possible, try more entropy, another path, "
@@ -67,10 +67,10 @@ def _find_standstill(risk: str, history: Sequence[Line]) -> str | None:
     )
 
 
-def _has_stopped(line: Line, gradient: float, entropy: float) -> bool:
+def _has_stopped(line: Line, gradient: float, randomness: float) -> bool:
     norm = line.get("gradient_norm")
-    sure = line.get("entropy", 0.0)
-    return norm is not None and norm <= NO_GRADIENT * gradient and sure is not None and sure <= NO_ENTROPY * entropy
+    sure = line.get("randomness", 0.0)
+    return norm is not None and norm <= NO_GRADIENT * gradient and sure is not None and sure <= NO_ENTROPY * randomness
 
 
 def _column(history: Sequence[Line], name: str) -> list[Any]:
