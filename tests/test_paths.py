@@ -72,7 +72,7 @@ def test_a_bad_path_gets_one_line(path):
 
 def test_a_run_says_where_its_path_started():
     mdp = rg.mdp.two_roads()
-    options = {"risk": "cvar:0.1", "iterations": 4, "episodes": 50, "held_out": 0}
+    options = {"risk": "cvar:0.1", "iterations": 4, "algorithm": rg.Score(episodes=50), "held_out": 0}
     square, mean = (train_briefly(mdp, risk_path=path, **options) for path in (SquarePath(0.5), 0.5))
     assert [line["path"] for line in square.history] == [0.0, 0.5, 1.0, 1.0]
     assert (square.settings.risk_path, mean.settings.risk_path) == ("square:0.5", "0.5")

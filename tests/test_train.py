@@ -25,7 +25,7 @@ def test_averse_and_neutral_training_take_different_roads():
 
 
 def test_what_is_optimized_on_the_way_is_said():
-    averse, neutral = (train_briefly(MDP, risk=risk, **QUICK) for risk in ("cvar:0.1", "mean"))
+    averse, neutral = (rg.train(MDP, risk, algorithm="score", iterations=4) for risk in ("cvar:0.1", "mean"))
     assert any("(1 - w) dual-power:2 + w cvar:0.1" in note for note in averse.notes)
     assert any("entropy bonus of" in note for note in averse.notes)
     assert averse.settings.risk_path == "square:0.5"
@@ -35,7 +35,7 @@ def test_what_is_optimized_on_the_way_is_said():
     assert (plain.settings.own["steps_per_batch"], plain.settings.own["ess_floor"]) == (1, 0.0)
 
 
-def test_auto_takes_the_score_where_there_is_an_influence():
+def test_auto_takes_the_critic_for_states_and_the_score_for_vectors_where_there_is_an_influence():
     class Median(rg.risk.RiskMeasure):
         attitude = "mixed"
 
@@ -45,7 +45,9 @@ def test_auto_takes_the_score_where_there_is_an_influence():
         def value(self, law):
             return float(law.quantile(0.5))
 
-    assert train_briefly(MDP, risk="cvar:0.1", **QUICK).settings.algorithm == "score"
+    assert train_briefly(MDP, risk="cvar:0.1", **QUICK).settings.algorithm == "critic"
+    assert rg.train(MDP, "cvar:0.1", iterations=2, schedule="paper").settings.algorithm == "score"
+    assert rg.train("CartPole-v1", "cvar:0.1", iterations=2, held_out=10).settings.algorithm == "score"
     assert train_briefly(MDP, risk=Median(), **QUICK).settings.algorithm == "offp-sf"
 
 
@@ -65,7 +67,7 @@ def test_every_algorithm_can_be_named(algorithm):
             rg.OffPSF(episodes=50, steps_per_batch=2, orthogonal=False),
         ),
         ("onp-sf:directions=3,episodes=10,smoothing=0.2", rg.OnPSF(directions=3, episodes=10, smoothing=0.2)),
-        ("auto:episodes=50", rg.Score(episodes=50)),
+        ("auto:episodes=50", rg.Critic(episodes=50)),
     ],
 )
 def test_a_name_with_options_is_the_value_with_these_fields(text, value):
@@ -157,7 +159,7 @@ def test_the_same_seed_gives_the_same_run_on_any_number_of_threads():
         ({"iterations": 3, "max_episodes": 100}, "iterations and max_episodes must not both be given"),
         (
             {"max_episodes": 10},
-            "max_episodes must allow one iteration and the episodes that judge it, 225 episodes, got 10",
+            "max_episodes must allow one iteration and the episodes that judge it, 125 episodes, got 10",
         ),
         ({"max_episodes": 1000, "schedule": "paper"}, "max_episodes must not be given with the paper's schedule"),
         ({"algorithm": "score", "smoothing": 0.1}, "smoothing must not be given for the algorithm score"),
@@ -176,7 +178,7 @@ def test_bad_input_gets_one_line(options, message):
 def test_unknown_names_list_what_there_is_and_the_nearest():
     with pytest.raises(
         UnknownNameError,
-        match=r"algorithm must be one of offp-sf, onp-sf, score, got 'offpsf'; did you mean 'offp-sf'.*'auto'",
+        match=r"algorithm must be one of critic, offp-sf, onp-sf, score, got 'offpsf'; did you mean 'offp-sf'.*'auto'",
     ):
         rg.train(MDP, risk="mean", algorithm="offpsf")
     with pytest.raises(UnknownNameError, match="did you mean 'cvar'"):

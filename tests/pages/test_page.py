@@ -186,7 +186,7 @@ def test_a_default_run_is_repeated_by_a_command(runs, tmp_path, monkeypatch, cap
 def test_the_command_names_what_differs_from_the_defaults(four):
     found = say_how_to_repeat(four["variance"], "again")
     assert found.text == (
-        "riskgrad train two-roads --risk mean-variance:0.1 --algorithm score --iterations 300 --seed 2 "
+        "riskgrad train two-roads --risk mean-variance:0.1 --algorithm critic --iterations 300 --seed 2 "
         "--risk-path none --entropy 0.0 --out again"
     )
 

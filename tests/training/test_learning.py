@@ -46,7 +46,7 @@ def test_the_defaults_leave_the_plateaus_on_which_a_tail_measure_stands_still(bu
 
 
 def test_a_network_takes_shorter_steps_and_learns():
-    mdp, options = inventory(), {"risk": "cvar:0.1", "policy": "mlp", "max_episodes": BUDGET}
+    mdp, options = inventory(), {"risk": "cvar:0.1", "policy": "mlp", "algorithm": "score", "max_episodes": BUDGET}
     low, high = (TAIL.value(best_deterministic(mdp, rho)[1]) for rho in (MEAN, TAIL))
 
     def gap_closed(**more):

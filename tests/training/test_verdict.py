@@ -43,7 +43,7 @@ def test_a_flat_measure_is_told_once_also_when_resumed(algorithm, tmp_path):
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=str)
 def test_a_policy_that_is_sure_and_learns_no_more_says_so(algorithm):
-    run = rg.train(gamble(0.5, safe=0.0), "cvar:0.1", algorithm=algorithm, iterations=60, held_out=300, entropy=0.0)
+    run = rg.train(gamble(0.5, safe=0.0), "cvar:0.1", algorithm=algorithm, iterations=60, held_out=300, randomness=0.0)
     assert any("the gradient was 0, so that nothing more was learned" in note for note in run.notes), run.history[-1]
 
 
@@ -59,10 +59,10 @@ def test_held_out_values_at_one_constant_are_told():
 def test_what_stood_still_for_another_reason_or_too_briefly_is_not_told():
     assert judge_history("mean", [line()] * 2, None) == []
     assert judge_history("mean", [line(steps=0)] * 9, None) == []
-    learned = [line(risk=k, gradient_norm=1.0, entropy=0.5) for k in range(37)]
-    assert judge_history("mean", [*learned, *[line(gradient_norm=0.0, entropy=0.0)] * 4], None) == []
-    assert judge_history("mean", [*learned, *[line(gradient_norm=0.0, entropy=0.4)] * 40], None) == []
-    (note,) = judge_history("mean", [*learned, *[line(gradient_norm=0.0, entropy=0.0)] * 40], None)
+    learned = [line(risk=k, gradient_norm=1.0, randomness=0.5) for k in range(37)]
+    assert judge_history("mean", [*learned, *[line(gradient_norm=0.0, randomness=0.0)] * 4], None) == []
+    assert judge_history("mean", [*learned, *[line(gradient_norm=0.0, randomness=0.4)] * 40], None) == []
+    (note,) = judge_history("mean", [*learned, *[line(gradient_norm=0.0, randomness=0.0)] * 40], None)
     assert note.startswith("from iteration 37 of 77 on the policy was sure of its actions and the gradient was 0")
 
 

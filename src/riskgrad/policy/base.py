@@ -192,7 +192,7 @@ class Policy(ABC):
         """Give what an environment is to do for these actions: the same, unless the policy squashes or clips them."""
         return actions
 
-    def initial_theta(self, generator: np.random.Generator) -> FloatArray:
+    def initial_theta(self, generator: np.random.Generator) -> FloatArray:  # noqa: ARG002
         """Give parameters to start training from [d]: zeros, unless the policy would not learn from there."""
         return np.zeros(self.dim)
 

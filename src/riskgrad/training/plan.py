@@ -76,8 +76,7 @@ def plan_training(
     iterations = options.iterations or default_of(facts_of(Options)["iterations"], options.schedule)
     theorem_plan = theorem(iterations) if options.schedule == "paper" else None
     given = choose_algorithm(options.algorithm, way.risk, policy, source, options.schedule)
-    if is_log and not given.takes_log:
-        raise InputError("algorithm", "learn from logged episodes", given.name, "try 'offp-sf' or 'score'")
+    _refuse_log(given, is_log)
     algorithm = given.fill_options(
         Circumstances(
             schedule=options.schedule,
@@ -119,6 +118,11 @@ def plan_training(
     settings = replace(known, algorithm=algorithm.name, own=algorithm.options(), **_describe_options(options, given))
     start = State(0, policy, theta, ascent.start(policy.dim))
     return Plan(problem, algorithm, start, settings, _find_log_sizes(algorithm, source), pilot)
+
+
+def _refuse_log(algorithm: Algorithm, is_log: bool) -> None:
+    if is_log and not algorithm.takes_log:
+        raise InputError("algorithm", "learn from logged episodes", algorithm.name, "try 'offp-sf' or 'score'")
 
 
 def _find_log_sizes(algorithm: Algorithm, source: Source) -> tuple[int, int, int] | None:
