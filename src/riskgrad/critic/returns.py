@@ -1,7 +1,7 @@
 """Gains by what episodes brought: for observations that do not determine what follows.
 
 The gain of each step is the utility of its episode's return, less the value that the model gives to where it was taken.
-A value does not depend on the action, so that a wrong one adds no bias, only noise.
+The model is that of the steps before, and a value does not depend on the action: a wrong one adds no bias, only noise.
 """
 
 from typing import Final
@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from riskgrad.critic.actor import Advice, table_of
-from riskgrad.critic.graph import Sweeper
+from riskgrad.critic.graph import Sweeper, ValueGraph
 from riskgrad.critic.log import Block
 from riskgrad.critic.utility import find_utility
 from riskgrad.kernels.formulas import log_of
@@ -21,7 +21,8 @@ FEW_VISITS: Final = 5.0  # of a batch to a row, that count half
 
 
 def advise_by_returns(
-    sweeper: Sweeper,
+    graph: ValueGraph,
+    before: ValueGraph | None,
     policy: Policy,
     theta: FloatArray,
     risk: RiskMeasure,
@@ -32,7 +33,8 @@ def advise_by_returns(
     """Give what a batch of the policy says about its actions.
 
     Args:
-        sweeper: over the learned model, for values to compare with.
+        graph: the learned model, which says how far utilities spread.
+        before: the model before this batch, for values to compare with; None where there is none yet.
         policy: what acted.
         theta: its parameters [d].
         risk: the measure that is climbed.
@@ -40,10 +42,9 @@ def advise_by_returns(
         batch: the episodes, as the policy saw them.
         block: the same episodes by the states of the environment.
     """
-    graph = sweeper.graph
     table = table_of(policy, theta, len(graph.known))
-    utility = find_utility(risk, graph.ends, sweeper.law(table))
-    values = graph.read_values(sweeper.gains(table, utility.values, utility.tails), block)
+    utility = find_utility(risk, graph.ends, Sweeper(graph).law(table))
+    values = np.zeros(len(batch.rewards)) if before is None else _values_of(before, table, risk, block)
     gains, visits = weigh_returns(table, risk, batch, values)
     logs = log_of(np.maximum(table, 1e-300))
     entropies = -np.sum(table * logs, axis=1)
@@ -51,6 +52,13 @@ def advise_by_returns(
     episodes = len(batch.values)
     randomness = float(np.sum(visits * entropies) / np.sum(visits))
     return Advice(table, gains, visits / episodes, randomness, float(risk.estimate(batch.values)))
+
+
+def _values_of(graph: ValueGraph, table: FloatArray, risk: RiskMeasure, block: Block) -> FloatArray:
+    """Give the values of a model at the steps of a batch that it knows nothing of [N]."""
+    sweeper = Sweeper(graph)
+    utility = find_utility(risk, graph.ends, sweeper.law(table))
+    return graph.read_values(sweeper.gains(table, utility.values, utility.tails), block)
 
 
 def weigh_returns(

@@ -275,6 +275,8 @@ def read_values(
 ) -> None:
     """Fill the value at each step of a batch [N], straight between the knots of its time and flat beyond them.
 
+    Where the model never saw a state at a time, the value is 0.
+
     Args:
         layout: the model.
         values: of each node.
@@ -285,6 +287,9 @@ def read_values(
     """
     for k in range(len(states)):
         q = int(times[k]) * layout.n_states + int(states[k])
+        found[k] = 0.0
+        if layout.hi[q] < 0:
+            continue
         begin = int(layout.knot_offsets[times[k]] + layout.lo[q])
         end, shift = begin + int(layout.hi[q] - layout.lo[q]) + 1, int(layout.node[q]) - begin
         i = find_knot(layout.knots, begin, end, sums[k])

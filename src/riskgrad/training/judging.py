@@ -43,10 +43,10 @@ class Look:
     flag: str | None
 
     def beats(self, other: "Look | None") -> bool:
-        """Say whether this one is kept rather than another: by the risk, and at equal risk by the mean."""
+        """Say whether this one is kept rather than an earlier one: by the risk, and at equal risk by the mean."""
         if other is None:
             return True
-        return (self.risk, self.mean) > (other.risk, other.mean)
+        return (self.risk, self.mean) >= (other.risk, other.mean)
 
 
 def read_look(found: Mapping[str, Any]) -> Look:

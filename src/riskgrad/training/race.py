@@ -62,16 +62,26 @@ class Race:
         self._advice: dict[str, Advice] = {}
         self._held_out, self._notes, self._steps, self._sharpness = 0, (), 0, 1.0
 
-    def play(self, episodes: int) -> None:
-        """Play a batch, shared among the ascents, and make a model of all that was ever played."""
+    def play(self, episodes: int, with_before: bool = False) -> None:
+        """Play a batch, shared among the ascents, and make a model of all that was ever played.
+
+        Args:
+            episodes: m.
+            with_before: whether to keep the model of what was played before as well.
+        """
         problem, state, policy = self._problem, self._state, self._state.policy
+        self._before = self._make_graph() if with_before and self._log.blocks else None
         stream = Stream(problem.seed, Purpose.TRAINING, state.iteration)
         for number, (name, arm) in enumerate(self.arms.items()):
             batch = problem.source.record_steps(policy, arm.theta, episodes // len(self.arms), stream, number)
             self._batches[name] = batch
             self._blocks[name] = block_of(batch, policy.memory)
             self._log.append(self._blocks[name])
-        self._graph = ValueGraph(
+        self._graph = self._make_graph()
+
+    def _make_graph(self) -> ValueGraph:
+        problem, policy = self._problem, self._state.policy
+        return ValueGraph(
             self._log.counts.model(),
             horizon=problem.source.horizon or max(int(np.max(block.lengths)) for block in self._log.blocks),
             discount=problem.source.discount or 1.0,
@@ -132,12 +142,19 @@ class Race:
         return theta
 
     def climb_by_returns(self, trust: float) -> None:
-        """Let each ascent take one step along what its own episodes brought, less the values of the model."""
+        """Let each ascent take one step along what its own episodes brought, less the values of the model before."""
         self._steps = 1
         for name, arm in self.arms.items():
             policy, batch = self._state.policy, self._batches[name]
             advice = advise_by_returns(
-                Sweeper(self._graph), policy, arm.theta, self._measure(name), self._bonus, batch, self._blocks[name]
+                self._graph,
+                self._before,
+                policy,
+                arm.theta,
+                self._measure(name),
+                self._bonus,
+                batch,
+                self._blocks[name],
             )
             self._move(name, advice, trust)
 
