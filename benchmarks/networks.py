@@ -29,7 +29,7 @@ def inventories() -> None:
     low, high = (TAIL.value(best_deterministic(mdp, rho)[1]) for rho in (rg.risk.Mean(), TAIL))
 
     def part_closed(seed: int, **step: Any) -> float:
-        run = rg.train(mdp, risk=TAIL, policy="mlp", max_episodes=30_000, seed=seed, **step)
+        run = rg.train(mdp, TAIL, algorithm="score", policy="mlp", max_episodes=30_000, seed=seed, **step)
         chances = run.policy.probabilities(run.theta, np.arange(mdp.n_states))
         return (TAIL.value(rg.exact.return_law(mdp, chances)) - low) / (high - low)
 

@@ -1,12 +1,12 @@
 """The search that chose the practical defaults, and what they reach.
 
     python benchmarks/practical.py search results.jsonl     every setting below on every problem: about an hour
-    python benchmarks/practical.py chosen                   the defaults of `rg.train` on every problem, five seeds
+    python benchmarks/practical.py chosen                   the score algorithm's defaults on every problem, five seeds
     python benchmarks/practical.py small                    batches of several sizes with 2,000 episodes, three seeds
 
 The search changes one thing at a time from a center and gives every setting the same number of episodes, few enough for
-settings to differ. It trains by the score algorithm, which is what `algorithm="auto"` takes. Finished trainings are
-kept as lines of JSON, and what is there is not done again.
+settings to differ. All train by the score algorithm, whose defaults these are. Finished trainings are kept as lines of
+JSON, and what is there is not done again.
 """
 
 import argparse
@@ -130,14 +130,14 @@ def print_settings(rows: list[dict[str, Any]]) -> None:
 
 
 def print_defaults(seeds: int) -> None:
-    """Print what the defaults of `rg.train` reach."""
+    """Print what the defaults of the score algorithm reach."""
     print("| problem | start | best known | reached, worst to best seed | reach, worst seed |")
     print("|---|---|---|---|---|")
     for name in MAKERS:
         task = problem(name)
         budget = 20_000 if "CartPole" in name else 100_000
         runs = [
-            rg.train(task.source, risk=task.risk, policy=task.policy, max_episodes=budget, seed=seed)
+            rg.train(task.source, task.risk, algorithm="score", policy=task.policy, max_episodes=budget, seed=seed)
             for seed in range(seeds)
         ]
         values = sorted(task.value(run.theta) for run in runs)
@@ -153,7 +153,7 @@ def print_small_budgets(seeds: int) -> None:
     for episodes in BATCHES:
         reaches: dict[str, list[float]] = {}
         for name in MAKERS:
-            task, options = problem(name), {"algorithm": f"auto:episodes={episodes}", "max_episodes": SMALL}
+            task, options = problem(name), {"algorithm": f"score:episodes={episodes}", "max_episodes": SMALL}
             runs = [rg.train(task.source, task.risk, policy=task.policy, seed=seed, **options) for seed in range(seeds)]
             reaches[name] = [task.reach(run.theta) for run in runs]
         failures = sum(reach < FAILED for each in reaches.values() for reach in each)

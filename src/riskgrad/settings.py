@@ -171,8 +171,9 @@ class Options:
     risk_path: "RiskPath | str | None" = option(
         "auto",
         str,
-        "Part of the run on the way to the measure, such as 0.5 (from the mean) or square:0.5 (from the worse of two "
-        "episodes); none; auto is square:0.5, and none for a neutral measure or the paper's schedule.",
+        "Part of the run on the way to the measure, such as 0.5 (from the mean), square:0.5 (from the worse of two "
+        "episodes) or levels:0.5 (through smaller tails); none; auto is a race of them for the critic, otherwise "
+        "square:0.5, and none for the paper's schedule or a measure that is neutral or no distortion.",
     )
     entropy: float | None = option(
         Rule("0.3, or 0 for a policy without a density", lambda has_density, _: 0.3 if has_density else 0.0),
