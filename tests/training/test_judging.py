@@ -8,13 +8,17 @@ from riskgrad.training.judging import Look, excels
 from riskgrad.training.sharpness import best_factor
 
 
+def look(risk, mean):
+    return Look(risk, mean, 0.1, risk - 0.2, risk + 0.2, "")
+
+
 def test_at_equal_risk_the_better_mean_wins_and_not_the_later_iterate():
-    first = Look(-1.0, 3.0, 0.1)
+    first = look(-1.0, 3.0)
     assert first.beats(None)
-    assert not Look(-1.0, 2.0, 0.1).beats(first)
-    assert Look(-1.0, 3.0, 0.1).beats(first)
-    assert Look(-1.0, 4.0, 0.1).beats(first)
-    assert Look(-0.9, 0.0, 0.1).beats(first)
+    assert not look(-1.0, 2.0).beats(first)
+    assert look(-1.0, 3.0).beats(first)
+    assert look(-1.0, 4.0).beats(first)
+    assert look(-0.9, 0.0).beats(first)
 
 
 @pytest.mark.parametrize("rho", [rg.risk.Mean(), rg.risk.CVaR(0.1), rg.risk.MeanVariance(0.1)], ids=str)

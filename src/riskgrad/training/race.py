@@ -114,7 +114,7 @@ class Race:
         on from the best of these, if that is better than where it is.
         """
         problem, done = self._problem, self._state.iteration + 1
-        last = max(self.arms, key=lambda name: name == NO_PATH)  # its own, or that of the ascent which is behind
+        last = max(self.arms, key=lambda name: name == NO_PATH)  # or the ascent that leads, if it is out
         if done not in {int(part * problem.iterations) for part in RESTARTS} or self._state.policy.table_shape is None:
             return
         tasks = [(way, bonus) for bonus in RESTART_BONUSES for way in problem.ways]
