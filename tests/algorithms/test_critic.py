@@ -137,7 +137,7 @@ class Unsmooth(rg.risk.RiskMeasure):
     attitude = "averse"
 
     def estimate(self, values, weights=None):  # noqa: ARG002
-        return np.median(values, axis=-1)
+        return np.median(np.asarray(values), axis=-1)
 
     def value(self, law):
         return float(law.values[np.searchsorted(np.cumsum(law.probabilities), 0.5)])

@@ -43,7 +43,7 @@ def test_a_flat_measure_is_told_once_also_when_resumed(algorithm, tmp_path):
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=str)
 def test_a_policy_that_is_sure_and_learns_no_more_says_so(algorithm):
-    run = rg.train(gamble(0.5, safe=0.0), "cvar:0.1", algorithm=algorithm, iterations=60, held_out=300, randomness=0.0)
+    run = rg.train(gamble(0.5, safe=0.0), "cvar:0.1", algorithm=algorithm, iterations=60, held_out=300, entropy=0.0)
     assert any("the gradient was 0, so that nothing more was learned" in note for note in run.notes), run.history[-1]
 
 
@@ -72,6 +72,7 @@ def test_the_held_out_risk_has_an_interval_and_a_flag():
     assert "it looks at about 10 of 100 episodes" in few.held_out_flag
     many = rg.train(gamble(0.05), "cvar:0.1", algorithm="score", iterations=3, held_out=4000)
     assert many.held_out_reliable
+    assert many.held_out_interval is not None
     low, high = many.held_out_interval
     assert low <= many.held_out_risk <= high
     assert high - low < 0.5
