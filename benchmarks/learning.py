@@ -4,6 +4,7 @@
     python benchmarks/learning.py maze
     python benchmarks/learning.py chosen
     python benchmarks/learning.py set-aside
+    python benchmarks/learning.py batches
 
 The gap is that between the best policy for the mean and the best one for CVaR(0.1), in CVaR(0.1); a row says which
 part of it is closed. Doing nothing and ruin have rows of their own, to show that neither closes the gap.
@@ -16,7 +17,7 @@ CVaR(0.05) of -6.7.
 The last two train by default with 50,000 episodes on problems with exact answers (see `risky_problems`): those on which
 the critic was chosen, with the shipped models, and those that were set aside until it was. A row has the share of the
 gap from the uniform policy to the best one of the same memory, over five seeds, and beside it that of the score
-algorithm.
+algorithm. `batches` says how long an iteration takes at the end of such a run, when the log holds all of it.
 """
 
 import argparse
@@ -137,14 +138,39 @@ def problems(some: tuple[RiskyProblem, ...], shipped: bool) -> None:
             shares(name, mdp, risk, rho.value(uniform), rho.value(best_deterministic(mdp, rho)[1]))
 
 
+def batches() -> None:
+    """Print how long the last iterations of a run take: median of 24, best of three runs that take turns."""
+    print("| model | measure | critic, ms | score, ms | ratio |")
+    print("|---|---|---|---|---|")
+    for name, make in MODELS.items():
+        for risk in ("mean", "cvar:0.1"):
+            best = {"critic": np.inf, "score": np.inf}
+            for _ in range(3):
+                for algorithm in ("critic", "score"):
+                    marks: list[float] = []
+                    rg.train(
+                        make(),
+                        risk,
+                        max_episodes=50_000,
+                        algorithm=algorithm,
+                        callback=lambda _, __, marks=marks: marks.append(time.perf_counter()),
+                    )
+                    best[algorithm] = min(best[algorithm], 1e3 * float(np.median(np.diff(marks[-25:]))))
+            ours, theirs = best["critic"], best["score"]
+            print(f"| {name} | {risk} | {ours:.1f} | {theirs:.1f} | {ours / theirs:.2f} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("what", nargs="?", choices=["models", "maze", "chosen", "set-aside"], default="models")
+    parser.add_argument(
+        "what", nargs="?", choices=["models", "maze", "chosen", "set-aside", "batches"], default="models"
+    )
     kinds = {
         "models": models,
         "maze": mazes,
         "chosen": lambda: problems(CHOSEN, shipped=True),
         "set-aside": lambda: problems(SET_ASIDE, shipped=False),
+        "batches": batches,
     }
     kinds[parser.parse_args().what]()
 
