@@ -1,4 +1,4 @@
-"""CartPole-v1 from few episodes, by the defaults of `rg.train`.
+"""CartPole-v1 from few episodes, by the score algorithm and a linear policy.
 
     python benchmarks/cart_pole.py
 
@@ -28,13 +28,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--seeds", type=int, default=15)
     seeds = parser.parse_args().seeds
-    rg.train(ENV, risk="mean", iterations=2)  # compiles
+    rg.train(ENV, risk="mean", algorithm="score", iterations=2)  # compiles
     print("| CartPole-v1 | episodes | seconds | mean | mean, greedy |")
     print("|---|---|---|---|---|")
     reached = 0
     for seed in range(seeds):
         began = time.perf_counter()
-        run = rg.train(ENV, risk="mean", max_episodes=BUDGET, seed=seed)
+        run = rg.train(ENV, risk="mean", algorithm="score", max_episodes=BUDGET, seed=seed)
         seconds = time.perf_counter() - began
         mean, greedy = mean_return(run, False), mean_return(run, True)
         reached += mean >= TARGET

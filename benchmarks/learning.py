@@ -5,6 +5,11 @@
     python benchmarks/learning.py chosen
     python benchmarks/learning.py set-aside
     python benchmarks/learning.py batches
+    python benchmarks/learning.py environments
+    python benchmarks/learning.py environments-aside
+    python benchmarks/learning.py trading
+    RISKGRAD_PEERS_PYTHON=/path/to/python python benchmarks/learning.py peers
+    python benchmarks/learning.py gymnasium
 
 The gap is that between the best policy for the mean and the best one for CVaR(0.1), in CVaR(0.1); a row says which
 part of it is closed. Doing nothing and ruin have rows of their own, to show that neither closes the gap.
@@ -14,19 +19,32 @@ The second command trains in the guarded maze on CVaR(0.05), for 88,000 episodes
 Standing still costs 32; CeSoR, the method published with the maze, has a mean of 2.0, a CVaR(0.1) of -4.6 and a
 CVaR(0.05) of -6.7.
 
-The last two train by default with 50,000 episodes on problems with exact answers (see `risky_problems`): those on which
-the critic was chosen, with the shipped models, and those that were set aside until it was. A row has the share of the
-gap from the uniform policy to the best one of the same memory, over five seeds, and beside it that of the score
-algorithm. `batches` says how long an iteration takes at the end of such a run, when the log holds all of it.
+`chosen` and `set-aside` train by default with 50,000 episodes on problems with exact answers (see `risky_problems`):
+those on which the critic was chosen, with the shipped models, and those that were set aside until it was. A row has the
+share of the gap from the uniform policy to the best one of the same memory, over five seeds, and beside it that of the
+score algorithm. `batches` says how long an iteration takes at the end of such a run, when the log holds all of it.
+
+`environments` trains on environments that are no tables (see `learning_problems`), by default with a budget of episodes
+each, and tests what is kept on fresh episodes; five seeds, beside the score algorithm and PPO. Those of
+`environments-aside` are for one last look. `peers` runs PPO, which is Stable-Baselines3's at its defaults, and keeps
+what it reached for the table; its interpreter may be another one. `--only` names some of the problems. `trading` says
+how much its environment can be worth.
+
+`gymnasium` trains on Gymnasium's toy texts with 20,000 episodes and one seed, and tests the kept policy on 20,000 more.
 """
 
 import argparse
 import time
+from collections.abc import Callable
 from typing import Final
 
+import learning_problems
 import numpy as np
+from learning_problems import EnvProblem
+from learning_table import measure_peers, print_table
 from problems import MAZE, maze_test
 from risky_problems import CHOSEN, SET_ASIDE, RiskyProblem
+from trading_best import best_mean, best_tail
 
 import riskgrad as rg
 from riskgrad.exact.optimal import best_deterministic, deterministic_laws
@@ -36,6 +54,12 @@ from riskgrad.types import DiscreteLaw
 
 SEEDS: Final = range(5)
 MAZE_SEEDS: Final = (*SEEDS, 10, 11, 12, 13, 14)  # the latter were not looked at while the defaults were chosen
+TOY_TEXTS: Final[dict[str, dict[str, int]]] = {
+    "FrozenLake-v1": {},
+    "Taxi-v4": {},
+    "CliffWalking-v1": {"horizon": 200},  # it has none of its own
+    "Blackjack-v1": {"horizon": 20},  # nor has this one
+}
 MEAN, TAIL = rg.risk.Mean(), rg.risk.CVaR(0.1)
 
 
@@ -138,6 +162,22 @@ def problems(some: tuple[RiskyProblem, ...], shipped: bool) -> None:
             shares(name, mdp, risk, rho.value(uniform), rho.value(best_deterministic(mdp, rho)[1]))
 
 
+def toy_texts() -> None:
+    """Print what training with few words reaches on Gymnasium's toy texts, by fresh episodes."""
+    print("| environment | measure | auto | s | score | s |")
+    print("|---|---|---|---|---|---|")
+    for env, options in TOY_TEXTS.items():
+        for risk in ("mean", "cvar:0.1"):
+            cells: list[str] = []
+            for algorithm in ("auto", "score"):
+                began = time.perf_counter()
+                run = rg.train(env, risk, max_episodes=20_000, algorithm=algorithm, **options)
+                seconds = time.perf_counter() - began
+                row = rg.evaluate(run, env, risk=[risk], episodes=20_000)[0]
+                cells.append(f"{row.value:.3f} | {seconds:.0f}")
+            print(f"| {env} | {risk} | {' | '.join(cells)} |", flush=True)
+
+
 def batches() -> None:
     """Print how long the last iterations of a run take: median of 24, best of three runs that take turns."""
     print("| model | measure | critic, ms | score, ms | ratio |")
@@ -160,19 +200,46 @@ def batches() -> None:
             print(f"| {name} | {risk} | {ours:.1f} | {theirs:.1f} | {ours / theirs:.2f} |", flush=True)
 
 
+def trading() -> None:
+    """Print the most that trading can be worth."""
+    print("| measure | discount | the most there is | who knows |")
+    print("|---|---|---|---|")
+    for discount in (1.0, 0.99):
+        print(f"| mean | {discount:g} | {best_mean(discount):.2f} | price, shares, time |")
+        plan = best_tail(0.5, discount, fine=2)
+        print(f"| cvar:0.5 | {discount:g} | {plan.value:.2f} | also the return so far |", flush=True)
+    played = best_tail(0.5, fine=2).play(400_000, seed=0)
+    print(f"\nThe policy that knows the return has {rg.risk.CVaR(0.5).estimate(played):.3f} in 400,000 games.")
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument(
-        "what", nargs="?", choices=["models", "maze", "chosen", "set-aside", "batches"], default="models"
-    )
-    kinds = {
+    kinds: dict[str, Callable[[], None]] = {
         "models": models,
         "maze": mazes,
         "chosen": lambda: problems(CHOSEN, shipped=True),
         "set-aside": lambda: problems(SET_ASIDE, shipped=False),
         "batches": batches,
+        "environments": lambda: print_table(some(learning_problems.CHOSEN), range(given.seeds), range(given.beside)),
+        "environments-aside": lambda: print_table(
+            some(learning_problems.SET_ASIDE), range(given.seeds), range(given.beside)
+        ),
+        "trading": trading,
+        "peers": lambda: measure_peers(some(learning_problems.CHOSEN), range(given.seeds), given.seconds, given.steps),
+        "gymnasium": toy_texts,
     }
-    kinds[parser.parse_args().what]()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("what", nargs="?", choices=list(kinds), default="models")
+    parser.add_argument("--only", action="append", help="a problem of `environments`, by its name")
+    parser.add_argument("--seeds", type=int, default=len(SEEDS), help="of `environments` and `peers`")
+    parser.add_argument("--beside", type=int, default=1, help="seeds of the score algorithm in `environments`")
+    parser.add_argument("--seconds", type=int, default=600, help="that a peer learns, at most")
+    parser.add_argument("--steps", type=int, default=10**8, help="that a peer learns, at most")
+    given = parser.parse_args()
+
+    def some(listed: tuple[EnvProblem, ...]) -> list[EnvProblem]:
+        return [problem for problem in listed if given.only is None or problem.name in given.only]
+
+    kinds[given.what]()
 
 
 if __name__ == "__main__":

@@ -12,9 +12,9 @@ import tracemalloc
 
 import numpy as np
 
+from riskgrad.kernels.formulas import log_softmax
 from riskgrad.mdp import from_gymnasium
 from riskgrad.policy import TabularGibbs
-from riskgrad.policy.base import log_softmax
 from riskgrad.random import Purpose, Stream
 from riskgrad.sources import TabularSource
 from riskgrad.types import Episodes

@@ -5,7 +5,7 @@ from support.training import train_briefly, train_plainly
 import riskgrad as rg
 from riskgrad.distortion import DualPower
 from riskgrad.errors import InputError
-from riskgrad.paths import SquarePath, find_way
+from riskgrad.paths import LevelPath, SquarePath, find_way, find_ways
 
 LAW = rg.DiscreteLaw([-6.0, -1.0, 0.0, 2.0], [0.15, 0.25, 0.2, 0.4])
 
@@ -94,3 +94,42 @@ def test_a_path_is_followed_and_said():
     neutral = plain("mean", iterations=1, seed=2)
     first = plain("cvar:0.1", iterations=1, risk_path=1.0, seed=2)
     np.testing.assert_allclose(first.last_theta, neutral.last_theta, atol=1e-12)
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.1, 0.3, 0.7, 1.0])
+def test_a_path_by_levels_goes_through_ever_smaller_tails(weight):
+    risk = rg.risk.CVaR(0.1)
+    way, level = find_way(LevelPath(0.5), risk, "practical"), 0.1**weight
+    # a level above one half is a mixture of the mean and the worse half
+    worse = 2.0 * (1.0 - level)
+    expected = (
+        rg.risk.CVaR(level).value(LAW)
+        if level <= 0.5
+        else (1 - worse) * LAW.mean + worse * rg.risk.CVaR(0.5).value(LAW)
+    )
+    assert way.measure(weight).value(LAW) == pytest.approx(expected, abs=1e-12)
+    assert find_way(str(way), risk, "practical") == way
+    assert way.meaning.endswith("CVaR was optimized at a level that fell from 1 to 0.1")
+
+
+def test_a_path_by_levels_needs_a_bad_tail():
+    with pytest.raises(InputError, match="risk_path must not go by levels for a measure of no bad tail"):
+        find_way(LevelPath(0.5), rg.risk.parse("dual-power:3"), "practical")
+
+
+@pytest.mark.parametrize(
+    ("risk", "ways"),
+    [
+        ("cvar:0.1", ["square:0.5", "0.5", "none", "levels:0.5"]),
+        ("dual-power:3", ["square:0.5", "0.5", "none"]),
+        ("exponential:1", ["0.5", "none"]),  # milder than the square
+        ("mean-variance:0.1", ["none"]),  # the mean's optimum may be far from its own
+        ("mean", ["none"]),
+    ],
+)
+def test_the_ways_that_are_tried_side_by_side(risk, ways):
+    measure = rg.risk.parse(risk)
+    assert [str(way) for way in find_ways("auto", measure, "practical")] == ways
+    assert [str(way) for way in find_ways("auto", measure, "paper")] == ["none"]
+    for path in (None, 0.25):
+        assert find_ways(path, measure, "practical") == (find_way(path, measure, "practical"),)

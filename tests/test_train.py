@@ -31,11 +31,11 @@ def test_what_is_optimized_on_the_way_is_said():
     assert averse.settings.risk_path == "square:0.5"
     assert not any("(1 - w)" in note for note in neutral.notes)
     plain = rg.train(MDP, risk="cvar:0.1", iterations=4, schedule="paper")
-    assert not any("(1 - w)" in note or "bonus" in note for note in plain.notes)
+    assert plain.notes == ()
     assert (plain.settings.own["steps_per_batch"], plain.settings.own["ess_floor"]) == (1, 0.0)
 
 
-def test_auto_takes_the_critic_for_states_and_the_score_for_vectors_where_there_is_an_influence():
+def test_auto_takes_the_critic_where_there_is_an_influence_and_the_score_for_a_soft_one_hot():
     class Median(rg.risk.RiskMeasure):
         attitude = "mixed"
 
@@ -47,7 +47,13 @@ def test_auto_takes_the_critic_for_states_and_the_score_for_vectors_where_there_
 
     assert train_briefly(MDP, risk="cvar:0.1", **QUICK).settings.algorithm == "critic"
     assert rg.train(MDP, "cvar:0.1", iterations=2, schedule="paper").settings.algorithm == "score"
-    assert rg.train("CartPole-v1", "cvar:0.1", iterations=2, held_out=10).settings.algorithm == "score"
+    maze = rg.train("riskgrad/GuardedMaze-v0", "cvar:0.1", iterations=2, held_out=10).settings
+    assert (maze.algorithm, maze.policy, maze.normalize) == ("score", "linear", False)
+    pole = rg.train("CartPole-v1", "cvar:0.1", iterations=2, held_out=10).settings
+    assert (pole.algorithm, pole.policy, pole.normalize) == ("critic", "mlp:64,64,std=1", True)
+    assert (pole.risk_path, pole.step_size) == ("levels:0.5", "adam:0.002")
+    paper = rg.train("CartPole-v1", "cvar:0.1", iterations=2, schedule="paper").settings
+    assert (paper.algorithm, paper.policy, paper.normalize) == ("score", "linear", False)
     assert train_briefly(MDP, risk=Median(), **QUICK).settings.algorithm == "offp-sf"
 
 

@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from riskgrad import training as training
     from riskgrad import types as types
     from riskgrad import weights as weights
+    from riskgrad._evaluate import evaluate as evaluate
     from riskgrad._train import train as train
     from riskgrad.algorithms import Critic as Critic
     from riskgrad.algorithms import OffPSF as OffPSF
     from riskgrad.algorithms import OnPSF as OnPSF
     from riskgrad.algorithms import Score as Score
-    from riskgrad.evaluation import evaluate as evaluate
     from riskgrad.pages import compare as compare
     from riskgrad.pages import frontier as frontier
     from riskgrad.pages import plot_bounds as plot_bounds
@@ -90,7 +90,7 @@ _HOMES = {
     "OnPSF": "riskgrad.algorithms",
     "Run": "riskgrad.run",
     "Score": "riskgrad.algorithms",
-    "evaluate": "riskgrad.evaluation",
+    "evaluate": "riskgrad._evaluate",
     "load": "riskgrad.run",
     "compare": "riskgrad.pages",
     "frontier": "riskgrad.pages",

@@ -1,9 +1,10 @@
 """`rg.train`: from an environment and a risk measure to a trained policy, with defaults that need no tuning.
 
-What it picks: a finite model gives the compiled sampler and a softmax over a table; `algorithm="auto"` fits the measure
-and the policy (see `riskgrad.training.algorithm`). On the way to the named measure it follows a path from a milder one
-and adds a bonus for random actions that fades; the run says so in its notes. With `schedule="paper"` there is no path,
-no bonus and one step per batch.
+What it picks: a finite model gives the compiled sampler and a softmax over a table, vectors give a network that sees
+them in units of their spread; `algorithm="auto"` fits the measure, the policy and the observations (see
+`riskgrad.training.algorithm`). On the way to the named measure it follows a path from a milder one and adds a bonus for
+random actions that fades; the run says so in its notes. With `schedule="paper"` there is no path, no bonus and one step
+per batch.
 """
 
 import inspect
@@ -17,6 +18,7 @@ from riskgrad.risk import RiskMeasure, parse
 from riskgrad.run import Run
 from riskgrad.settings import Settings, TrainOptions, facts_of, read_options
 from riskgrad.sources import Environment, choose_policy, open_source
+from riskgrad.training.algorithm import find_usual_policy
 from riskgrad.training.loop import run_training
 from riskgrad.training.pilot import fit_memory
 from riskgrad.training.plan import afford_pilot, plan_training
@@ -68,9 +70,15 @@ def train(env: Environment, risk: str | RiskMeasure, **given: Any) -> Run:
     known = Settings(risk=describe(measure), estimator=measure.estimator_name, own_start=options.theta is not None)
     with open_source(env, options) as source:
         known = replace(known, env=env if isinstance(env, str) else None, source=source.fingerprint())
-        plain, name = choose_policy(source, options.policy)
-        policy, pilot = fit_memory(source, plain, options.memory, options.seed, afford_pilot(options))
+        known = replace(known, return_range=source.return_range)
+        wanted, pilot = options.policy, 0
+        if wanted is None:
+            wanted = find_usual_policy(options.algorithm, measure, source, options.schedule)
+        policy, name = choose_policy(source, wanted)
+        if options.memory is not None:
+            policy, pilot = fit_memory(source, policy, options.memory, options.seed, afford_pilot(options))
         known = replace(known, policy=name, policy_facts=describe_policy(policy))
+        known = replace(known, memory=None if policy.memory is None else policy.memory.kind)
         theta = policy.first_theta(options.theta, options.seed)
         plan = plan_training(source, policy, theta, way, options, known, pilot)
         return replace(run_training(plan, options), given_risk=measure, given_options=options.env_options)

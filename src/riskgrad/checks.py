@@ -61,6 +61,13 @@ def check_memory(name: str, value: object) -> MemoryKind:
     raise UnknownNameError(name, str(value), kinds, "or None for a policy without memory")
 
 
+def check_switch(name: str, value: object) -> object:
+    """Refuse what is neither True, False nor "auto"."""
+    if isinstance(value, bool) or (isinstance(value, str) and value == "auto"):
+        return value
+    raise InputError(name, "be True, False or 'auto'", value)
+
+
 def check_discount(discount: float) -> float:
     """Give the discount, a number in (0, 1]."""
     if isinstance(discount, bool) or not isinstance(discount, int | float | np.number) or not 0.0 < discount <= 1.0:

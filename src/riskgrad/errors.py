@@ -101,6 +101,10 @@ class WorkerError(RiskgradError, RuntimeError):
     """A process that did a part of the work could not read it, or died: out of memory, killed, or by a crash."""
 
 
+class LearningError(RiskgradError, RuntimeError):
+    """What was played cannot be learned from: numbers of a learner are no longer finite."""
+
+
 class StorageError(RiskgradError, OSError):
     """Something could not be written or read: a full disk, a read-only folder, a missing file."""
 

@@ -1,6 +1,7 @@
 """How environments are made: what goes wrong, and the wrappers that `gymnasium.make` puts around them."""
 
 import contextlib
+import sys
 import warnings
 from collections.abc import Generator
 from typing import Any
@@ -22,6 +23,23 @@ def full_id(name: str) -> str:
         return name
     highest = find_highest_version(space, plain) if version is None and name not in gymnasium.registry else None
     return name if highest is None else get_env_id(space, plain, highest)
+
+
+def refuse_import(name: str, advice: str) -> str:
+    """Give the name of an environment that a file holds; refuse one whose module would have to be imported.
+
+    An id such as "module:Name-v0" imports the module, and modules run code: whoever wrote the file would run code on
+    the machine of whoever reads it. One that is imported already, as after a training in this process, runs nothing.
+
+    Args:
+        name: what the file says.
+        advice: how a user who trusts the module names it instead.
+    """
+    module = name.rpartition(":")[0]
+    if module and module not in sys.modules:
+        rule = "be registered already where a file names it, since importing its module runs code"
+        raise InputError("env", rule, name, advice)
+    return name
 
 
 @contextlib.contextmanager

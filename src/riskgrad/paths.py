@@ -162,7 +162,8 @@ def _read(text: str, risk: RiskMeasure, schedule: str) -> RiskPath | None:
 def find_ways(path: RiskPath | str | None, risk: RiskMeasure, schedule: str) -> tuple[Way, ...]:
     """Give the ways to a measure that are worth trying side by side: the one that is given, or for "auto" several.
 
-    They are those from the square, from the mean, by levels and without a path, as far as the measure has them.
+    They are those from the square, from the mean, by levels and without a path, as far as the measure has them. One
+    that is no distortion has no path: its optimum may lie far from that of the mean.
 
     Args:
         path: see `find_way`.
@@ -170,7 +171,7 @@ def find_ways(path: RiskPath | str | None, risk: RiskMeasure, schedule: str) -> 
         schedule: "practical" or "paper".
     """
     first = find_way(path, risk, schedule)
-    if path != "auto" or schedule == "paper" or risk.attitude == "neutral":
+    if path != "auto" or schedule == "paper" or risk.attitude == "neutral" or risk.function is None:
         return (first,)
     found = [] if first.start is None else [first]
     found += [Way(risk, USUAL_PART), Way(risk)]

@@ -38,6 +38,7 @@ class Purpose(IntEnum):
     INITIAL = 7
     EXAMPLE = 8
     OBSERVING = 9
+    REHEARSING = 10
 
 
 @dataclass(frozen=True, slots=True)

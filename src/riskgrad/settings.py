@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from riskgrad.checks import check_count, check_memory, check_not_negative
+from riskgrad.checks import check_count, check_memory, check_not_negative, check_switch
 from riskgrad.errors import InputError, UnknownNameError, refuse_unknown_keyword
 from riskgrad.types import MemoryKind, describe
 
@@ -128,7 +128,7 @@ class Options:
     algorithm: "str | Algorithm" = option(
         "auto",
         str,
-        "auto, onp-sf, offp-sf, score or another that riskgrad parts lists; in Python also a value, rg.Score(...).",
+        "auto, critic, score, offp-sf, onp-sf or another that riskgrad parts lists; in Python also a value.",
         panel="",
     )
     iterations: int | None = option(
@@ -138,9 +138,9 @@ class Options:
         None, int, "Budget in episodes instead, held-out ones included; never exceeded.", check=check_count, panel=""
     )
     policy: "Policy | str | None" = option(
-        Rule("a table for states, linear elsewhere", lambda *_: None),
+        Rule("a table for states, mlp:64,64,std=1 for the critic's vectors, linear elsewhere", lambda *_: None),
         str,
-        "table, linear, mlp, deterministic or another that riskgrad parts lists; in Python also a value.",
+        "table, linear, mlp, mlp:64,64, deterministic or another that riskgrad parts lists; in Python also a value.",
         panel="",
     )
     memory: MemoryKind | None = option(
@@ -158,12 +158,16 @@ class Options:
         None, list, "Option for the environment, name=value; may be repeated.", panel=""
     )
     seed: int = option(0, int, "Seed; the same seed gives the same result.", panel="")
-    normalize: bool = option(
-        False, bool, "Show the policy observations less their mean, over their spread, by statistics of the run."
+    normalize: bool | Literal["auto"] = option(
+        "auto",
+        bool,
+        "Show the policy observations less their mean, over their spread, by statistics of the run; by default, auto, "
+        "where the critic trains on vectors that are no soft one-hot.",
+        check=check_switch,
     )
     schedule: ScheduleName = option("practical", str, "practical, or paper for the schedule of its main theorem.")
     step_size: "float | str | Ascent | None" = option(
-        Rule("adam:0.1, shorter for networks", lambda length, _: f"adam:{length!r}"),
+        Rule("adam:0.1, shorter for networks, adam:0.002 for the critic's", lambda length, _: f"adam:{length!r}"),
         str,
         "A number is the paper's constant step; adam:0.1 is Adam; in Python also an ascent.",
         paper=Rule("constant:N^-1/2", lambda plan, _: f"constant:{plan.step_size!r}"),
@@ -172,8 +176,9 @@ class Options:
         "auto",
         str,
         "Part of the run on the way to the measure, such as 0.5 (from the mean), square:0.5 (from the worse of two "
-        "episodes) or levels:0.5 (through smaller tails); none; auto is a race of them for the critic, otherwise "
-        "square:0.5, and none for the paper's schedule or a measure that is neutral or no distortion.",
+        "episodes) or levels:0.5 (through smaller tails); none; auto is a race of them for the critic's tables, "
+        "levels:0.5 for its networks and a measure of a bad tail, otherwise square:0.5, and none for the paper's "
+        "schedule or a measure that is neutral or no distortion.",
     )
     entropy: float | None = option(
         Rule("0.3, or 0 for a policy without a density", lambda has_density, _: 0.3 if has_density else 0.0),
@@ -183,9 +188,12 @@ class Options:
         check=check_not_negative,
     )
     held_out: int | None = option(
-        Rule("a tenth of the training, at least 100", lambda share, _: max(100, round(share))),
+        Rule(
+            "a tenth of the training, at least 100, or a batch of the critic's vectors",
+            lambda share, least: max(least, round(share)),
+        ),
         int,
-        "Episodes by which an iterate is judged, at up to 5 iterates; 0 judges none and takes the last.",
+        "Episodes by which an iterate is judged, at a few iterates; 0 judges none and takes the last.",
         check=partial(check_count, least=0),
     )
 
@@ -229,6 +237,7 @@ class Settings(Options):
         env: the environment's name; None where it was given as an object.
         env_options_text: the environment's options, where a file cannot hold them.
         source: what identifies where episodes come from.
+        return_range: bounds of every possible return, where that is known.
         start: what identifies theta_0.
         own_start: whether theta_0 was given.
         policy_facts: the policy: its kind, its text, and the recipe that rebuilds it, where there is one.
@@ -241,6 +250,7 @@ class Settings(Options):
     env: str | None = None
     env_options_text: str | None = None
     source: str = ""
+    return_range: Sequence[float] | None = field(default=None, compare=False)
     start: str = ""
     own_start: bool = False
     policy_facts: Mapping[str, Any] = field(default_factory=dict[str, Any])

@@ -2,6 +2,7 @@
 
 import os
 
+import gymnasium
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -126,7 +127,7 @@ def test_the_notes_name_the_ways_and_a_path_that_is_given_is_the_only_one():
 def test_the_schedule_of_the_paper_has_no_sharper_policy(monkeypatch):
     monkeypatch.setattr("riskgrad.training.loop.sharpen", lambda *_: pytest.fail("sharpened"))
     run = rg.train(two_roads(), "mean", algorithm="critic", schedule="paper", iterations=9)
-    assert not any("preferences times" in note for note in run.notes)
+    assert not any("sharper by a factor" in note for note in run.notes)
     assert rg.train(two_roads(), "mean", schedule="paper", iterations=4).settings.algorithm != "critic"
 
 
@@ -143,12 +144,30 @@ class Unsmooth(rg.risk.RiskMeasure):
         return float(law.values[np.searchsorted(np.cumsum(law.probabilities), 0.5)])
 
 
+class Steered(gymnasium.Env):
+    """States with actions that are numbers."""
+
+    observation_space = gymnasium.spaces.Discrete(2)
+    action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,))
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed, options=options)
+        return 0, {}
+
+    def step(self, action):
+        return 1, float(action[0]), False, False, {}
+
+
 def test_bad_input_gets_one_line_with_what_to_do():
     mdp = two_roads()
     policy, source = TabularGibbs(mdp.n_states, mdp.n_actions), rg.sources.TabularSource(mdp)
     log = log_of(source.record(policy, np.zeros(policy.dim), 20, Stream(0, Purpose.TRAINING, 0)))
     cases = [
-        (("CartPole-v1", "mean"), {}, "have states and a choice among actions.*algorithm='score'"),
+        (
+            (rg.sources.GymnasiumSource(Steered, horizon=3), "mean"),
+            {},
+            "have a choice among actions.*algorithm='score'",
+        ),
         ((log, "mean"), {"policy": policy}, "score"),
         ((mdp, Unsmooth()), {}, "have an influence function for critic.*use onp-sf or offp-sf"),
         ((mdp, "mean"), {"policy": rg.policy.LinearSoftmax(2, 3)}, "policy"),
@@ -174,10 +193,53 @@ def test_short_problems_are_solved_in_few_episodes(build, risk):
         assert share_of_gap(build(), risk, algorithm="critic", max_episodes=10_000, seed=seed) >= 0.99
 
 
+MODELS = [two_roads, inventory, ruin, risky_safe, slippery_grid]
+TOO_CLOSE = pytest.mark.xfail(
+    strict=True,
+    reason="50,000 episodes cannot tell the two best policies, 1.318 and 1.313: 2 of 5 seeds reach 0.99, the others "
+    "0.976 to 0.984; the best policy of a model counted from half bold, half cautious stakes does so in 6 of 10",
+)
+PROBLEMS = [
+    pytest.param(build, risk, marks=[TOO_CLOSE] if (build, risk) == (ruin, "mean") else [])
+    for build in MODELS
+    for risk in ("mean", "cvar:0.1")
+]
+
+
 @pytest.mark.skipif(not os.environ.get("RISKGRAD_NEED_LEARNING"), reason="slow; the gate runs it")
-@pytest.mark.parametrize("risk", ["mean", "cvar:0.1"])
-@pytest.mark.parametrize("build", [two_roads, inventory, ruin, risky_safe, slippery_grid])
+@pytest.mark.parametrize(("build", "risk"), PROBLEMS)
 def test_the_shipped_models_are_solved(build, risk):
-    # in ruin the best mean and the next one differ by less than so many episodes can tell
-    least = 0.9 if (build, risk) == (ruin, "mean") else 0.99
-    assert share_of_gap(build(), risk, algorithm="critic", max_episodes=50_000, seed=0) >= least
+    shares = [share_of_gap(build(), risk, max_episodes=50_000, seed=seed) for seed in range(5)]
+    assert min(shares) >= 0.99, shares
+
+
+class Hidden(gymnasium.Env):
+    """Two steps; what the first action does shows only in the reward of the second, and in no observation.
+
+    Action 0 earns 0.5 at once and loses 2 later, action 1 earns 1 later. Since the second observation is the same after
+    both, a model of what follows it has their average, by which action 0 is better.
+    """
+
+    observation_space = gymnasium.spaces.Discrete(2)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed, options=options)
+        self.first = None
+        return 0, {}
+
+    def step(self, action):
+        if self.first is None:
+            self.first = action
+            return 1, 0.5 if action == 0 else 0.0, False, False, {}
+        return 1, -2.0 if self.first == 0 else 1.0, True, False, {}
+
+
+def test_where_observations_do_not_determine_what_follows_returns_lead_and_the_model_misleads():
+    good = {}
+    for bootstrap in (True, False):
+        run = rg.train(Hidden, "mean", algorithm=rg.Critic(bootstrap=bootstrap), horizon=3, max_episodes=4000)
+        good[bootstrap] = run.policy.probabilities(run.theta, np.array([0]))[0, 1]
+        assert any("observations may not determine what follows" in note for note in run.notes) == bootstrap
+    assert good[True] < 0.1
+    assert good[False] > 0.9

@@ -122,7 +122,7 @@ def test_the_bonus_is_the_entropy_of_the_episode():
     spread = np.sqrt(law.variance)
     expected = 0.3 * spread / graph.mean_length * policy.entropy_sum(theta, np.arange(mdp.n_states), plain.visits)
     np.testing.assert_allclose(added, expected, rtol=0.0, atol=1e-10)
-    assert more.risk == pytest.approx(law.mean)
+    assert more.foreseen == pytest.approx(law.mean)
 
 
 def test_what_was_met_seldom_counts_less():
@@ -149,7 +149,7 @@ def test_a_step_is_as_long_as_the_trust_says():
 
 def test_a_step_has_bounds():
     def advice_of(gains):
-        return Advice(np.full((1, 2), 0.5), np.array([gains]), np.ones(1), 0.0, 0.0)
+        return Advice(np.full((1, 2), 0.5), np.array([gains]), np.ones(1), 0.0)
 
     np.testing.assert_array_equal(move_table(np.zeros(2), advice_of([0.0, 0.0]), 0.02), np.zeros(2))
     np.testing.assert_array_equal(move_table(np.zeros(2), advice_of([1.0, -1.0]), 50.0), [0.0, -2.0 * LONGEST_MOVE])

@@ -163,6 +163,11 @@ COMPILED = {  # id, observed numbers, actions, options
 }
 
 
+def plain_for(policy):
+    """The algorithm without a critic that trains a policy of this name."""
+    return "onp-sf" if policy == "deterministic" else "score"
+
+
 def compiled():
     for i, (name, (env, inputs, n_actions, play)) in enumerate(COMPILED.items()):
         linear = rg.policy.LinearSoftmax(inputs, n_actions)
@@ -171,7 +176,8 @@ def compiled():
         rolls = {"theta": ROLLING} if name == "mountaincar" else {}
         with_biases = {"theta": [*ROLLING, 0.0, 0.0, 0.0]} if rolls else {}
         options = {**play, "iterations": 4, "held_out": 30}
-        yield case(f"compiled-{name}-auto", env, "cvar:0.1", "auto:episodes=40", seed=9, **with_biases, **options)
+        yield case(f"compiled-{name}-auto", env, "cvar:0.1", "score:episodes=40", seed=9, **with_biases, **options)
+        yield case(f"compiled-{name}-critic", env, "cvar:0.1", "critic:episodes=10", seed=9, **options)
         yield case(
             f"compiled-{name}-score-normalized", env, "cvar:0.2", rg.Score(episodes=40), policy=network,
             normalize=True, seed=10, **options,
@@ -271,8 +277,15 @@ def pendulum():
         )
     for policy in ("linear", "mlp", "deterministic"):
         yield case(
-            f"pendulum-named-{policy}", "Pendulum-v1", "cvar:0.5", "auto:episodes=4", policy=policy, seed=21, **options
+            f"pendulum-named-{policy}",
+            "Pendulum-v1",
+            "cvar:0.5",
+            f"{plain_for(policy)}:episodes=4",
+            policy=policy,
+            seed=21,
+            **options,
         )
+    yield case("pendulum-critic", "Pendulum-v1", "cvar:0.5", "critic:episodes=8", seed=21, **options)
 
 
 def logs():
@@ -325,8 +338,8 @@ def policies():
         )
     for policy in ("linear", "mlp", "deterministic"):
         yield case(
-            f"policy-named-{policy}", "CartPole-v1", "cvar:0.1", "auto:episodes=40", policy=policy, horizon=50,
-            iterations=4, seed=34, held_out=20,
+            f"policy-named-{policy}", "CartPole-v1", "cvar:0.1", f"{plain_for(policy)}:episodes=40", policy=policy,
+            horizon=50, iterations=4, seed=34, held_out=20,
         )  # fmt: skip
     yield case(
         "policy-named-table", MODELS["slippery_grid"](), "cvar:0.1", "auto", policy="table", iterations=3, seed=34

@@ -73,7 +73,7 @@ def test_every_part_of_every_list_is_in_the_reference():
 
 def test_the_tables_of_options_have_every_option():
     text = hooks.describe_options()
-    for kind in (TrainOptions, rg.OnPSF, rg.OffPSF, rg.Score):
+    for kind in (TrainOptions, rg.OnPSF, rg.OffPSF, rg.Score, rg.Critic):
         for name, facts in facts_of(kind).items():
             assert re.search(rf"^\| `{name}` \|.*\|$", text, flags=re.M), name
             assert hooks._cell(facts.help) in text

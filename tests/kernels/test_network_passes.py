@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from riskgrad.kernels import network_passes
+from riskgrad.kernels import batch_passes, network_passes
 from riskgrad.kernels.formulas import exp_of, tanh_of
 
 
@@ -78,8 +78,11 @@ def plain_pullback(theta, inputs, sizes, relu, cotangents):
 def test_gradients_are_sums_in_the_order_of_the_units(sizes, relu):
     thetas, _, inputs = networks(sizes)
     cotangents = np.random.default_rng(1).normal(size=(len(inputs), sizes[-1]))
-    gradient = np.zeros(thetas.shape[1])
-    network_passes.pullback(thetas[0], inputs, sizes, relu, cotangents, gradient)
+    gradient, kept = np.zeros(thetas.shape[1]), np.empty(len(inputs) * int(np.sum(sizes[1:])))
+    batch_passes.forward_and_keep(thetas[0], inputs, sizes, relu, kept)
+    outputs = kept[-len(inputs) * sizes[-1] :].reshape(len(inputs), -1)
+    assert np.array_equal(outputs, [plain_units(thetas[0], x, sizes, relu)[-1] for x in inputs])
+    batch_passes.pull_back_kept(thetas[0], inputs, sizes, relu, kept, cotangents, gradient)
     assert np.array_equal(gradient, plain_pullback(thetas[0], inputs, sizes, relu, cotangents))
 
 

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from riskgrad.kernels.formulas import softmax
 from riskgrad.kernels.sampler_tables import (
     outcome_tables,
     thresholds_of_preferences,
     thresholds_of_probabilities,
 )
 from riskgrad.mdp import FiniteMDP
-from riskgrad.policy.base import softmax
 
 
 def laid_out(mdp):

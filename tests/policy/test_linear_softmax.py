@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from riskgrad.errors import InputError
 from riskgrad.kernels import compile as compiling
 from riskgrad.kernels import linear_softmax
+from riskgrad.kernels.formulas import log_softmax, softmax
 from riskgrad.policy import LinearGibbs, LinearSoftmax, TabularGibbs
-from riskgrad.policy.base import log_softmax, softmax
 
 
 def made(seed, policies=3, batch=7, features=5, actions=4, sparse=0.5):

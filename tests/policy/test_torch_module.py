@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
+import riskgrad as rg
 from riskgrad.errors import InputError
 from riskgrad.policy import MLP, Gaussian
 from riskgrad.testing import check_policy
@@ -130,3 +131,16 @@ def test_refuses_in_one_line():
         TorchModule(network(2), 3, low=[0.0], high=[1.0])
     with pytest.raises(InputError, match="observations must be vectors of 3 numbers"):
         TorchModule(network(2), 3).probabilities(np.zeros(32), np.zeros((2, 4)))
+
+
+def test_the_critic_trains_it():
+    torch.manual_seed(0)
+    policy = TorchModule(
+        torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1)), 3, low=-2.0, high=2.0
+    )
+    options = {"policy": policy, "iterations": 3, "horizon": 20, "held_out": 8, "seed": 0}
+    run = rg.train("Pendulum-v1", "cvar:0.25", algorithm=rg.Critic(episodes=8), **options)
+    assert run.settings.normalize
+    assert run.history[-1]["steps"] > 0
+    assert np.all(np.isfinite(run.last_theta))
+    assert not np.array_equal(run.last_theta, policy.first_theta(None, 0))

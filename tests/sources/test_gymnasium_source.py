@@ -9,9 +9,9 @@ from support.training import train_plainly
 import riskgrad as rg
 from riskgrad.backend import Processes, Serial
 from riskgrad.errors import EpisodeError, InputError
+from riskgrad.kernels.formulas import softmax
 from riskgrad.mdp import FiniteMDP, from_gymnasium
 from riskgrad.policy import MLP, Deterministic, Gaussian, Greedy, Normalized, ObservationStatistics, TabularGibbs
-from riskgrad.policy.base import softmax
 from riskgrad.random import Purpose, Stream, environment_seeds, episode_words
 from riskgrad.sources import GymnasiumSource, Source
 from riskgrad.sources.gymnasium.blocks import _block_edges, cut_for_workers

@@ -309,4 +309,10 @@ def test_a_film_shows_a_policy_with_memory():
     source = film_source("FrozenLake-v1", horizon=8)
     policy = with_memory(TabularGibbs(16, 4), Memory("both", source.gives, 8, 1.0, edges=(0.5,)))
     played = source.returns(policy, np.zeros((1, policy.dim)), 2, STREAM)
-    assert len(frames(source, policy, np.zeros(policy.dim), STREAM, 2)) == np.sum(played.lengths) + 2
+    try:
+        shown = frames(source, policy, np.zeros(policy.dim), STREAM, 2)
+    except InputError as error:
+        if "pygame" not in str(error):
+            raise
+        pytest.skip("pygame, by which FrozenLake draws, is not installed")
+    assert len(shown) == np.sum(played.lengths) + 2

@@ -12,9 +12,12 @@ from riskgrad.errors import InputError, StorageError
 from riskgrad.policy import TabularGibbs
 from riskgrad.random import Purpose, Stream
 from riskgrad.run import checkpoint
+from riskgrad.run.result import Look
 from riskgrad.run.store import HISTORY
 from riskgrad.settings import option
-from riskgrad.training.algorithm import Algorithm, Info
+from riskgrad.training.algorithm import Algorithm, Info, State
+from riskgrad.training.loop import Judge, judge_iterate
+from riskgrad.training.progress import Iterate, Progress
 from riskgrad.types import Returns
 
 TARGET = np.array([1.0, -2.0])
@@ -200,3 +203,14 @@ def test_a_disk_that_fills_up_leaves_the_last_checkpoint_whole(tmp_path, monkeyp
     full.clear()
     shutil.copytree(tmp_path / "run", tmp_path / "copy")
     same(climb(resume=tmp_path / "copy"), climb())
+
+
+def test_at_equal_risk_the_better_mean_wins_and_not_the_later_iterate():
+    policy, values = TabularGibbs(1, 2), np.zeros(5)
+    first = Iterate(policy, np.zeros(2))
+    for risk, mean, wins in [(-1.0, 2.0, False), (-1.0, 3.0, True), (-1.0, 4.0, True), (-0.9, 0.0, True)]:
+        later = State(1, policy, np.ones(2), {})
+        progress = Progress(later, first, first, best_look=Look(-1.0, 3.0, values))
+        found = Look(risk, mean, values)
+        judge_iterate(Judge(lambda *_, look=found: look, 5, 5), progress)
+        assert (progress.best is not first) == wins

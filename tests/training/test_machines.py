@@ -27,6 +27,8 @@ found = {
     "maze": digest("riskgrad/GuardedMaze-v0", "cvar:0.05", algorithm=algorithms["score"]),
     "tanh": digest("Pendulum-v1", "cvar:0.2", horizon=20, algorithm=algorithms["offp-sf"]),
     "pole": digest("CartPole-v1", "cvar:0.2", policy="mlp", horizon=40, algorithm=algorithms["score"]),
+    "critic": digest("CartPole-v1", "cvar:0.2", horizon=40, discount=0.9, algorithm=rg.Critic(episodes=8)),
+    "normal critic": digest("Pendulum-v1", "dual-power:2.5", horizon=20, algorithm=rg.Critic(episodes=8)),
     "network": digest("CartPole-v1", "cvar:0.2", policy="mlp", horizon=20, algorithm=algorithms["onp-sf"]),
 }
 for risk in (

@@ -1,6 +1,7 @@
-"""The algorithms: OnP-SF and OffP-SF of the paper, and ascent along the score gradient; a file here is one more.
+"""The algorithms: OnP-SF and OffP-SF of the paper, ascent along the score gradient, and ascent by what a critic says.
 
-Each is a frozen value whose `step` reads from top to bottom; what all share is in `riskgrad.training`.
+A file here is one more. Each is a frozen value whose `step` reads from top to bottom; what all share is in
+`riskgrad.training`.
 """
 
 from typing import TYPE_CHECKING

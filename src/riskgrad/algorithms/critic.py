@@ -1,27 +1,47 @@
 # pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
-"""The critic algorithm: ascent along what a critic of the influence says, several ways to the measure in a race.
+"""The critic algorithm: ascent along what a critic of the influence says.
 
-Each iteration plays a batch with every ascent that is still in the race, adds its steps to the log, makes a model of
-all that was ever played, and lets each ascent take a few steps along the gains of its actions in that model: under the
-utility that its measure is at its own law of the return there. See `riskgrad.critic`.
+Where observations are states, several ways to the measure are in a race. Each iteration plays a batch with every ascent
+that is still in it, adds its steps to the log, makes a model of all that was ever played, and lets each ascent take a
+few steps along the gains of its actions in that model: under the utility that its measure is at its own law of the
+return there. See `riskgrad.training.race`.
 
-Where observations do not determine what follows, the model is wrong, and so are gains that are read off it. With
-`bootstrap=False` gains are what episodes of the current policy really brought, less the model's value, which then only
-makes them less noisy: a wrong model adds no bias.
+Where observations are vectors, the critic is a network of quantiles. Each iteration plays a batch, reads what its steps
+gained off the critic, and goes over the batch several times; see `riskgrad.training.rehearsal`.
+
+Where observations do not determine what follows, a critic is wrong. With `bootstrap=False` gains are what episodes of
+the current policy brought, less the critic's value, which makes them less noisy: a wrong critic adds no bias.
 """
 
+import math
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, final
 
 from riskgrad.checks import check_count, check_positive
 from riskgrad.settings import Rule, option
-from riskgrad.training.algorithm import PAPER_EPISODES, Algorithm, Info, State
+from riskgrad.training.algorithm import PAPER_EPISODES, Algorithm, Circumstances, Defaults, Info, State
 from riskgrad.training.plan import afford_episodes
 from riskgrad.training.problem import Problem
 from riskgrad.training.race import Race
+from riskgrad.training.rehearsal import Rehearsal
+from riskgrad.types import ObservationKind, States, Vectors
 
-LONG: Final = 8_000  # episodes from which some are spent on comparisons
+LONG: Final = 8_000  # episodes of a run, from which on some are spent on comparisons
+FEWEST: Final = 8  # episodes of a batch of vectors
+MANY_STEPS: Final = 2_048  # of such a batch, where episodes are short
+ENOUGH_STEPS: Final = 1_024  # where they are long
+LONG_EPISODE: Final = 100  # steps
+LEAST_STEPS: Final = 128  # of such a batch at the start of a run, when episodes may end early
+
+
+def _count_episodes(case: Circumstances, own: "Critic") -> int:
+    if isinstance(case.source.gives, States):
+        return afford_episodes(case, own, usual=400)
+    horizon = case.source.horizon or 1
+    steps = MANY_STEPS if horizon < LONG_EPISODE else ENOUGH_STEPS
+    usual = math.ceil(max(steps / horizon, LEAST_STEPS / case.measure_length()))
+    return max(FEWEST, math.ceil(case.slope), min(usual, afford_episodes(case, own, usual=MANY_STEPS)))
 
 
 @final
@@ -37,35 +57,58 @@ class Critic(Algorithm):
 
     name = "critic"
     needs_influence = True
-    needs_states = True
+    needs_steps = True
     takes_log = False
     races = True
     sharpens = True
     preference = 4
 
     episodes: int = option(
-        Rule("400, fewer on a small budget", lambda case, own: afford_episodes(case, own, usual=400)),
+        Rule("400, fewer on a small budget; for vectors at least 8 that may have 1,024 steps", _count_episodes),
         int,
         "m, the episodes of each estimate or batch.",
         paper=PAPER_EPISODES,
         check=partial(check_count, least=8),
     )
     trust: float = option(
-        0.02, float, "Length of a step of the critic's policy, as a divergence.", check=check_positive
+        Rule("0.02, or 0.03 for vectors", lambda case, _: 0.02 if isinstance(case.source.gives, States) else 0.03),
+        float,
+        "Length of a step of the critic's policy, as a divergence.",
+        check=check_positive,
     )
     bootstrap: bool = option(
         True, bool, "Let the critic foresee; False where observations do not determine what follows."
     )
 
-    def count_looks(self, iterations: int) -> int:
-        """Count the two that decide the race, a late iterate, the last one, and four that are sharper.
+    @classmethod
+    def prefer(cls, gives: ObservationKind | None) -> int:
+        """Leave vectors that are a soft one-hot to the score: what is linear in them is as good as a table."""
+        return 0 if isinstance(gives, Vectors) and gives.one_hot else cls.preference
 
-        In a short run the model decides, and what it chose is judged once.
+    @classmethod
+    def defaults_for(cls, gives: ObservationKind | None) -> Defaults:
+        """Train a network on vectors, in units of their spread, by short steps."""
+        if not isinstance(gives, Vectors):
+            return Defaults()
+        return Defaults(policy="mlp:64,64,std=1", rescales=not gives.one_hot, step=0.002, levels=0.5)
+
+    def count_looks(self, iterations: int, has_states: bool) -> int:
+        """Count the two that decide a race of tables, a late iterate, the last one, and those that are sharper.
+
+        In a short run the model of a table decides, and what it chose is judged once; a network has one sharper one.
         """
-        return 8 if iterations * self.episodes >= LONG else 1
+        if iterations * self.episodes >= LONG:
+            return 8 if has_states else 6
+        return 1 if has_states else 3
 
     def step(self, problem: Problem, state: State) -> tuple[State, Info]:
         """Play, learn, and let each ascent of the race take steps along the gains of its actions."""
+        if state.log is None:
+            rehearsal = Rehearsal(problem, state, self.episodes)
+            gains = rehearsal.weigh_steps() if self.bootstrap else rehearsal.weigh_steps(decay=1.0)
+            rehearsal.climb(gains, self.trust)
+            rehearsal.fit()
+            return rehearsal.end()
         race = Race(problem, state)
         race.play(self.episodes, with_before=not self.bootstrap)
         if self.bootstrap:

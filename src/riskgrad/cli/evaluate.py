@@ -42,7 +42,7 @@ def evaluate(
 
     Example: riskgrad evaluate runs/valley two-roads --risk mean --risk cvar:0.1
     """
-    from riskgrad.evaluation import evaluate as evaluate_run  # noqa: PLC0415
+    from riskgrad._evaluate import evaluate as evaluate_run  # noqa: PLC0415
     from riskgrad.run import load  # noqa: PLC0415
 
     found, given = load(run), parse_env_options(env_option)
@@ -61,7 +61,7 @@ def _film_episodes(
     run: "Run", env: str, where: dict[str, Any], path: Path, episodes: int, *, greedy: bool, seed: int
 ) -> int:
     """Film the first episodes of an evaluation; give the number of frames."""
-    from riskgrad.evaluation import play_options  # noqa: PLC0415
+    from riskgrad._evaluate import play_options  # noqa: PLC0415
     from riskgrad.policy import Greedy  # noqa: PLC0415
     from riskgrad.random import Purpose, Stream  # noqa: PLC0415
     from riskgrad.sources.gymnasium.film import check_film_path, film, film_source  # noqa: PLC0415

@@ -72,7 +72,7 @@ def _parameters(options: dict[str, Facts], panel: str | None = None) -> list[ins
         by_rule = panel is None and isinstance(facts.default, Rule)
         text = f"{facts.help} Default: {facts.default_text()}." if by_rule else facts.help
         told = typer.Option(*flags, help=text, rich_help_panel=panel or facts.panel or None)
-        default = facts.default if isinstance(facts.default, str) and panel is None else None
+        default = facts.default if isinstance(facts.default, str) and kind is str and panel is None else None
         where = "env_option" if kind is list else name
         annotation = Annotated[hint, told]
         found.append(inspect.Parameter(where, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation))
@@ -131,6 +131,7 @@ def train_command(context: typer.Context, env: str, risk: str, **flags: Any) -> 
     as_json, _ = flags.pop("as_json"), flags.pop("config")
     if resume and out is None:
         raise InputError("--resume", "come with --out, the folder of the run", "no folder")
+    _refuse_import_by_config(context, env)
     _choose_budget(context, flags)
     options = {name: value for name, value in flags.items() if name in facts_of(TrainOptions) and value is not None}
     own = {name: value for name, value in context.meta[OWN].items() if value is not None}
@@ -171,6 +172,15 @@ def _with_options(algorithm: str, own: dict[str, Any]) -> str:
     words = [f"{name}={str(value).lower()}" for name, value in own.items()]
     joint = "," if ":" in algorithm else ":"
     return f"{algorithm}{joint}{','.join(words)}" if words else algorithm
+
+
+def _refuse_import_by_config(context: typer.Context, env: str) -> None:
+    """Refuse an environment of a file, not of the command line, whose module would have to be imported."""
+    from riskgrad.making import refuse_import  # noqa: PLC0415
+
+    source = context.get_parameter_source("env")
+    if source is not None and source.name == "DEFAULT_MAP":
+        refuse_import(env, f"if you trust it, name it yourself: riskgrad train {env} --config ...")
 
 
 def _choose_budget(context: typer.Context, flags: dict[str, Any]) -> None:

@@ -1,12 +1,21 @@
 """The critic of the influence: what an action is worth under the utility that a risk measure is at the current policy.
 
 At any policy the gradient of a smooth law-invariant measure is that of an expected utility E[u(R)], u its influence
-there. Under a utility the state is (observation, time, return so far). Transitions do not depend on who acted, so that
-every step ever played tells about them, without importance weights:
+there. Under a utility the state is (observation, time, return so far).
 
-    log.py        the steps that were played, kept in blocks
-    outcomes.py   what followed what, counted: a model of the environment
-    graph.py      the law of the return in that model, and what each action gains under a utility
-    actor.py      a step of the policy along these gains
-    race.py       several ways to the measure at once, the best of which goes on
+    utility.py       the utility that a measure is at a law
+
+Where observations are states, transitions do not depend on who acted, so that every step ever played tells about them,
+without importance weights:
+
+    log.py           the steps that were played, kept in blocks
+    outcomes.py      what followed what, counted: a model of the environment
+    reward_grid.py   rewards of very many values, by their neighbors on a grid
+    graph.py         the law of the return in that model, and what each action gains under a utility
+    actor.py         a step of the policy along these gains
+    returns.py       the same by what episodes really brought, where observations hide something
+
+Where they are vectors, nothing can be counted:
+
+    quantiles.py     a network that says how the reward still to come is spread
 """

@@ -33,14 +33,14 @@ class Advice:
         gains: of each action over the policy, with the bonus, centered [rows, A].
         visits: expected visits to each row in an episode [rows].
         randomness: how random the policy is, its entropies averaged over visits.
-        risk: of the policy in the learned model.
+        foreseen: the mean return of the policy in the learned model; None where gains are not read off it.
     """
 
     table: FloatArray
     gains: FloatArray
     visits: FloatArray
     randomness: float
-    risk: float
+    foreseen: float | None = None
 
     @property
     def weights(self) -> FloatArray:
@@ -68,7 +68,7 @@ def advise(sweeper: Sweeper, policy: Policy, theta: FloatArray, risk: RiskMeasur
     law = sweeper.law(table)
     utility = find_utility(risk, graph.ends, law)
     found = sweeper.gains(table, utility.values, utility.tails)
-    return _weigh(graph, table, found, utility, risk, law, bonus)
+    return _weigh(graph, table, found, utility, law, bonus)
 
 
 def _weigh(
@@ -76,7 +76,6 @@ def _weigh(
     table: FloatArray,
     found: Gains,
     utility: Utility,
-    risk: RiskMeasure,
     law: FloatArray,
     bonus: float,
 ) -> Advice:
@@ -88,13 +87,12 @@ def _weigh(
     gains = found.gains * (counts / (counts + DOUBT)) - price * (logs + entropies[:, None])
     gains -= np.sum(table * gains, axis=1, keepdims=True)
     total = float(np.sum(found.visits))
-    some = law > 0.0
     return Advice(
         table=table,
         gains=gains,
         visits=found.visits,
         randomness=float(np.sum(found.visits * entropies)) / total,
-        risk=float(risk.estimate(graph.ends[some], law[some])),
+        foreseen=float(np.sum(graph.ends * law)),
     )
 
 

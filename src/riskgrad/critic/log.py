@@ -1,7 +1,9 @@
 """The log of steps: everything that was played, in blocks that are appended and never written again.
 
 A block is one batch of one policy. In memory it is a few compact columns; on disk it is a head with a checksum and the
-columns, compressed. A log has a cap in bytes, beyond which the oldest blocks are forgotten, and what they taught.
+columns, compressed. A log has a cap in bytes, beyond which the oldest blocks are forgotten, and what they taught. It
+counts rewards of very many values on a grid (see `reward_grid`), which is made anew, with all counts, when rewards lie
+beyond it or the log has doubled.
 """
 
 import struct
@@ -13,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskgrad.critic.outcomes import OutcomeCounts
+from riskgrad.critic.reward_grid import MOST_REWARDS, RewardGrid, make_grid
 from riskgrad.errors import DamagedFileError
 from riskgrad.types import FloatArray, IntArray
 
@@ -109,13 +112,17 @@ class StepLog:
         self.blocks: list[Block] = []
         self.length, self._bytes = 0, 0
         self.counts = OutcomeCounts(n_states, n_actions, horizon)
+        self._rewards: set[float] = set()
+        self._grid: RewardGrid | None = None
+        self._gridded = 0  # bytes of the log that the grid was made of
 
     def append(self, block: Block) -> None:
         """Add a block, and forget the oldest ones beyond the cap."""
         self.blocks.append(block)
         self.length += 1
         self._bytes += block.size
-        self._count(block, 1)
+        if not self._renew_grid(block):
+            self._count(block, 1)
         while self._bytes > self.cap and len(self.blocks) > 1:
             oldest = self.blocks.pop(0)
             self._bytes -= oldest.size
@@ -134,5 +141,20 @@ class StepLog:
             self.append(block)
         self.length = length
 
+    def _renew_grid(self, block: Block) -> bool:
+        """Make a grid and count all blocks on it, where the last one makes that necessary; say whether it did."""
+        if self._grid is None:
+            self._rewards.update(np.unique(block.rewards).tolist())
+            if len(self._rewards) <= MOST_REWARDS:
+                return False
+        elif self._grid.covers(block.rewards) and self._bytes < 2 * self._gridded:
+            return False
+        self._rewards.clear()
+        self._grid, self._gridded = make_grid(np.concatenate([kept.rewards for kept in self.blocks])), self._bytes
+        self.counts = OutcomeCounts(*self._sizes)
+        for kept in self.blocks:
+            self._count(kept, 1)
+        return True
+
     def _count(self, block: Block, sign: int) -> None:
-        self.counts.count(sign, block.offsets, block.ended, block.states, block.actions, block.rewards)
+        self.counts.count(sign, block.offsets, block.ended, block.states, block.actions, block.rewards, self._grid)

@@ -6,11 +6,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from riskgrad.critic.reward_grid import RewardGrid
 from riskgrad.kernels.compile import contiguous
 from riskgrad.kernels.outcome_counts import EMPTY, count_steps, fill_slots
 from riskgrad.types import FloatArray, IntArray
 
 SMALLEST: Final = 1 << 10
+NOTHING: Final = 1e-9  # what may be left of a count of shares that were all taken back
 
 
 @dataclass(frozen=True)
@@ -70,8 +72,31 @@ class OutcomeCounts:
         states: NDArray[np.integer],
         actions: NDArray[np.integer],
         rewards: FloatArray,
+        grid: RewardGrid | None = None,
     ) -> None:
-        """Count the steps of a batch, or take them back; see `kernels.outcome_counts.count_steps`."""
+        """Count the steps of a batch, or take them back; see `kernels.outcome_counts.count_steps`.
+
+        With a grid each step is counted in two shares, at the rewards around its own.
+        """
+        self.starts += sign * np.bincount(states[offsets[:-1]], minlength=self.n_states)
+        steps = sign, offsets, ended, states, actions
+        if grid is None:
+            self._count(*steps, rewards, np.ones(len(rewards)))
+            return
+        low, high, share = grid.split(rewards)
+        self._count(*steps, low, 1.0 - share)
+        self._count(*steps, high, share)
+
+    def _count(
+        self,
+        sign: int,
+        offsets: IntArray,
+        ended: NDArray[np.bool_],
+        states: NDArray[np.integer],
+        actions: NDArray[np.integer],
+        rewards: FloatArray,
+        shares: FloatArray,
+    ) -> None:
         room = len(self._pairs)
         while self._used + len(states) > room:
             room *= 2
@@ -87,7 +112,7 @@ class OutcomeCounts:
             contiguous(states, np.int64),
             contiguous(actions, np.int64),
             contiguous(rewards + 0.0, np.float64).view(np.int64),  # -0.0 is 0.0
-            self.starts,
+            shares,
             self._slots,
             self._used,
             self._pairs,
@@ -107,7 +132,7 @@ class OutcomeCounts:
         counts, pairs, nexts = self._counts[:used][order], self._pairs[:used][order], self._nexts[:used][order]
         cut, states = nexts > n_states, pairs // n_actions
         goes_on = np.bincount(states, weights=np.where(cut, 0.0, counts), minlength=n_states) > 0.0
-        kept = (counts > 0.0) & ~(cut & goes_on[states])
+        kept = (counts > NOTHING) & ~(cut & goes_on[states])
         counts, pairs, nexts = counts[kept], pairs[kept], np.minimum(nexts[kept], n_states)
         rewards = self._rewards[:used].view(np.float64)[order[kept]]
         new = np.concatenate([[True], (np.diff(pairs) != 0) | (np.diff(rewards) != 0.0)])

@@ -51,7 +51,7 @@ def advise_by_returns(
     gains -= bonus * utility.spread / graph.mean_length * (logs + entropies[:, None])
     episodes = len(batch.values)
     randomness = float(np.sum(visits * entropies) / np.sum(visits))
-    return Advice(table, gains, visits / episodes, randomness, float(risk.estimate(batch.values)))
+    return Advice(table, gains, visits / episodes, randomness)
 
 
 def _values_of(graph: ValueGraph, table: FloatArray, risk: RiskMeasure, block: Block) -> FloatArray:

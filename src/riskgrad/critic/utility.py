@@ -13,14 +13,22 @@ class Utility:
     """A utility of the return, straight between knots.
 
     Attributes:
+        knots: returns [E], rising.
         values: at each knot [E].
         tails: its slope below the first knot and above the last.
         spread: its standard deviation under the law.
     """
 
+    knots: FloatArray
     values: FloatArray
     tails: tuple[float, float]
     spread: float
+
+    def at(self, returns: FloatArray) -> FloatArray:
+        """Give the utility of returns of any shape."""
+        found = np.interp(returns, self.knots, self.values)
+        low, high = self.tails
+        return found + low * np.minimum(returns - self.knots[0], 0.0) + high * np.maximum(returns - self.knots[-1], 0.0)
 
 
 def find_utility(risk: RiskMeasure, knots: FloatArray, law: FloatArray) -> Utility:
@@ -45,4 +53,4 @@ def find_utility(risk: RiskMeasure, knots: FloatArray, law: FloatArray) -> Utili
     values = np.interp(knots, returns, influence)
     values += tails[0] * np.minimum(knots - returns[0], 0.0) + tails[1] * np.maximum(knots - returns[-1], 0.0)
     mean = np.sum(chances * influence)
-    return Utility(values, tails, float(np.sqrt(np.sum(chances * (influence - mean) ** 2))))
+    return Utility(knots, values, tails, float(np.sqrt(np.sum(chances * (influence - mean) ** 2))))

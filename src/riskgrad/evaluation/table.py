@@ -1,11 +1,15 @@
 """The table of an evaluation: one row per risk measure, for reading in a terminal and for JSON."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from riskgrad.errors import UnknownNameError
+from riskgrad.errors import InputError, UnknownNameError
+from riskgrad.evaluation.bootstrap import bootstrap_intervals
+from riskgrad.evaluation.certified import certified_intervals
+from riskgrad.risk import RiskMeasure
+from riskgrad.types import FloatArray
 
 HEADER = ("risk", "  value", "  certified", "", "  bootstrap", "")
 ALIGNED = "<>><><"
@@ -122,3 +126,34 @@ def _decimals(row: Row) -> int:
 
 def _interval(ends: tuple[float, float], decimals: int) -> str:
     return f"[{ends[0]:.{decimals}f}, {ends[1]:.{decimals}f}]"
+
+
+def table_of_returns(
+    values: FloatArray,
+    measures: Sequence[RiskMeasure],
+    return_range: tuple[float, float] | None = None,
+    confidence: float = 0.95,
+    *,
+    seed: int = 0,
+) -> Table:
+    """Give the table for returns that are at hand.
+
+    Args:
+        values: returns of independent episodes [m].
+        measures: the risk measures.
+        return_range: bounds (low, high) of every possible return, or None.
+        confidence: of each interval, in (0, 1).
+        seed: of the resamples.
+    """
+    if not (isinstance(confidence, int | float) and 0.0 < confidence < 1.0):
+        raise InputError("confidence", "be in (0, 1)", confidence, "0.95 is usual")
+    found = list(measures)
+    certified = certified_intervals(values, found, return_range, confidence)
+    bootstrap = bootstrap_intervals(values, found, return_range, confidence, seed=seed)
+    estimates = [float(measure.estimate(values)) for measure in found]
+    rows = tuple(
+        Row(str(measure), value, exact.interval, exact.reason, resampled.interval, resampled.flag)
+        for measure, value, exact, resampled in zip(found, estimates, certified, bootstrap, strict=True)
+    )
+    bounds = None if return_range is None else (float(return_range[0]), float(return_range[1]))
+    return Table(rows, len(values), float(confidence), bounds, seed)

@@ -6,14 +6,16 @@ numbers, each of which has one right answer. NumPy runs a formula on an array, a
 
 `exp_of`, `expm1_of`, `log_of`, `log1p_of`, `power_of` and `tanh_of` are for arrays. They run compiled once something
 else has loaded numba, and in NumPy before that: the answer is the same, and numba takes half a second to load.
+`softmax` and `log_softmax` are along the last axis.
 """
 
 import sys
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.types import FloatArray
 
@@ -24,6 +26,8 @@ LOWEST, HIGHEST = -708.0, 709.0
 ROOT_OF_HALF = 0x3FE6A09E667F3BCD  # the bits of the square root of 1 / 2
 E_1, E_MINUS_100 = 2.718281828459045, 3.720075976020836e-44
 TINY, LIFT, LIFTED = 2.2250738585072014e-308, 18014398509481984.0, 54.0  # the least normal number; 2^54
+# few actions are added and compared one by one: a fifth of the time of NumPy along a short axis, to the same bits
+FEW_ACTIONS = 7
 MOST_PRODUCTS = 64  # in a power, beyond which their rounding errors exceed those of a logarithm
 
 
@@ -172,3 +176,37 @@ def _plain_log(x: FloatArray) -> FloatArray:
         ends = np.where(x == 0.0, -np.inf, np.where(x > 0.0, np.inf, np.nan))
         answer = np.where(outside & ~((x > 0.0) & (x < TINY)), ends, answer)
     return answer
+
+
+def softmax(preferences: FloatArray) -> FloatArray:
+    """Give exp h / sum exp h along the last axis."""
+    weights = exp_of(preferences - _largest_preference(preferences))
+    return weights / sum_over_actions(weights)
+
+
+def log_softmax(preferences: FloatArray) -> FloatArray:
+    """Give h - log sum exp h along the last axis, right to the last digits even where the probability underflows."""
+    shifted = preferences - _largest_preference(preferences)
+    return shifted - log_of(sum_over_actions(exp_of(shifted)))
+
+
+def action_log_softmax(preferences: FloatArray, actions: NDArray[np.intp]) -> FloatArray:
+    """Give the log-probability [P, B] of the action taken, from preferences [P, B, A] and actions [B]."""
+    return log_softmax(preferences)[:, np.arange(len(actions)), actions]
+
+
+def sum_over_actions(values: FloatArray) -> FloatArray:
+    """Add up values [..., A] along the last axis, which stays with length 1."""
+    if values.shape[-1] > FEW_ACTIONS:
+        return np.sum(values, axis=-1, keepdims=True)
+    return reduce(np.add, _by_action(values))[..., None]
+
+
+def _largest_preference(values: FloatArray) -> FloatArray:
+    if values.shape[-1] > FEW_ACTIONS:
+        return np.max(values, axis=-1, keepdims=True)
+    return reduce(np.maximum, _by_action(values))[..., None]
+
+
+def _by_action(values: FloatArray) -> list[FloatArray]:
+    return [values[..., action] for action in range(values.shape[-1])]

@@ -6,9 +6,9 @@ weights are fetched from memory once for all of them. An answer has the same bit
 
 import numpy as np
 
-from riskgrad.kernels.compile import helper, inline_helper, kernel
+from riskgrad.kernels.compile import helper, kernel
 from riskgrad.kernels.elementary import exp
-from riskgrad.kernels.layers import TOGETHER, bend_row, empty_room, gather_entries, run_layers, write_layer
+from riskgrad.kernels.layers import TOGETHER, empty_room, gather_entries, run_layers
 from riskgrad.types import FloatArray, IntArray
 
 NO_CHANCE = -708.0  # below the largest logit, from where on an action is never chosen
@@ -159,77 +159,3 @@ def draw_choices(
     for b in range(len(rows)):
         for c in range(len(parts) - 1):
             actions[b, c] = _count_passed(outputs[b], parts[c], parts[c + 1], uniforms[b, c])
-
-
-@inline_helper
-def _pull_down(weights: FloatArray, slope: FloatArray, below: FloatArray) -> None:
-    """Write the sums over units j of weights[i, j] slope[j], four inputs i at a time: a sum waits for its last step."""
-    n_in, n_out = weights.shape
-    for i in range(0, n_in - 3, 4):
-        a, b, c, d = 0.0, 0.0, 0.0, 0.0
-        for j in range(n_out):
-            a += weights[i, j] * slope[j]
-            b += weights[i + 1, j] * slope[j]
-            c += weights[i + 2, j] * slope[j]
-            d += weights[i + 3, j] * slope[j]
-        below[i], below[i + 1], below[i + 2], below[i + 3] = a, b, c, d
-    for i in range(n_in - n_in % 4, n_in):
-        below[i] = 0.0
-        for j in range(n_out):
-            below[i] += weights[i, j] * slope[j]
-
-
-@inline_helper
-def _pull_linear(inputs: FloatArray, cotangents: FloatArray, gradient: FloatArray) -> None:
-    """Add the same sum for one layer, which needs no way back through others."""
-    n_in, n_out = inputs.shape[1], cotangents.shape[1]
-    end = n_in * n_out
-    for b in range(len(inputs)):
-        for j in range(n_out):
-            gradient[end + j] += cotangents[b, j]
-        for i in range(n_in):
-            x = inputs[b, i]
-            for j in range(n_out):
-                gradient[i * n_out + j] += x * cotangents[b, j]
-
-
-@kernel
-def pullback(
-    theta: FloatArray, inputs: FloatArray, sizes: IntArray, relu: bool, cotangents: FloatArray, gradient: FloatArray
-) -> None:
-    """Add the sum over b of cotangents[b] . d outputs[b] / d theta to the gradient [d], by back-propagation."""
-    last = len(sizes) - 2
-    if last == 0:
-        _pull_linear(inputs, cotangents, gradient)
-        return
-    units = np.empty((last + 1, np.max(sizes)))  # what goes into each layer
-    slope, below = np.empty(np.max(sizes)), np.empty(np.max(sizes))
-    room = empty_room(1, sizes)
-    for b in range(len(inputs)):
-        units[0, : sizes[0]] = inputs[b]
-        start = 0
-        for layer in range(last):
-            n_in, n_out = sizes[layer], sizes[layer + 1]
-            gather_entries(room, 0, units, layer, n_in)
-            write_layer(theta, start, room, 1, n_in, n_out, every=False)
-            bend_row(room.units, 0, n_out, relu, units, layer + 1)
-            start += (n_in + 1) * n_out
-        slope[: sizes[last + 1]] = cotangents[b]
-        for layer in range(last, -1, -1):
-            n_in, n_out = sizes[layer], sizes[layer + 1]
-            end = start + n_in * n_out
-            change, biases = gradient[start:end].reshape(n_in, n_out), gradient[end : end + n_out]
-            for j in range(n_out):
-                biases[j] += slope[j]
-            for i in range(n_in):
-                x = units[layer, i]
-                for j in range(n_out):
-                    change[i, j] += x * slope[j]
-            if layer > 0:
-                _pull_down(theta[start:end].reshape(n_in, n_out), slope, below)
-                for i in range(n_in):
-                    x = units[layer, i]
-                    below[i] = (below[i] if x > 0.0 else 0.0) if relu else below[i] * (1.0 - x * x)
-            slope, below = below, slope
-            if layer > 0:
-                start -= (sizes[layer - 1] + 1) * n_in

@@ -50,7 +50,7 @@ def count_steps(
     states: IntArray,
     actions: IntArray,
     bits: NDArray[np.int64],
-    starts: FloatArray,
+    shares: FloatArray,
     slots: IntArray,
     used: int,
     pairs: IntArray,
@@ -73,7 +73,7 @@ def count_steps(
         states: at each step [N].
         actions: at each step [N].
         bits: of the reward of each step [N].
-        starts: how often episodes began in each state [S]; added to.
+        shares: how much of each step is counted [N].
         slots: of the hash, with room for all outcomes.
         used: outcomes met before.
         pairs: state * A + action of each outcome [room].
@@ -83,7 +83,6 @@ def count_steps(
     """
     for e in range(len(ended)):
         begin, end = offsets[e], offsets[e + 1]
-        starts[states[begin]] += sign
         for k in range(begin, end):
             last = k + 1 == end
             pair, after = states[k] * n_actions + actions[k], n_states + 1
@@ -95,7 +94,7 @@ def count_steps(
             if slots[slot] == EMPTY:
                 slots[slot], pairs[used], nexts[used], rewards[used] = used, pair, after, bits[k]
                 used += 1
-            counts[slots[slot]] += sign
+            counts[slots[slot]] += sign * shares[k]
     return used
 
 

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from riskgrad._evaluate import Risks
 from riskgrad.errors import InputError, checks_keywords
-from riskgrad.evaluation import Risks
 from riskgrad.evaluation.bootstrap import CHUNK, RESAMPLES
 from riskgrad.pages.played import EPISODES, PlayedRun, Runs, measures_of, name_runs, play_runs
 from riskgrad.pages.prose import percent, run_letter, write

@@ -16,8 +16,7 @@ it, how a file makes it again. The rest of riskgrad asks for these abilities, ne
 
 import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from functools import reduce
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Never, Self
 
 import numpy as np
@@ -25,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.checks import check_coefficients, check_theta
 from riskgrad.errors import InputError
-from riskgrad.kernels.formulas import exp_of, log_of
+from riskgrad.kernels.formulas import log_of
 from riskgrad.policy.memory import Memory
 from riskgrad.random import Purpose, Stream
 from riskgrad.registry import PartList
@@ -34,9 +33,6 @@ from riskgrad.types import ActionKind, FloatArray, IntArray, ObservationKind
 if TYPE_CHECKING:
     from riskgrad.policy.bounds import Bounds
     from riskgrad.policy.normalized import ObservationStatistics
-
-# few actions are added and compared one by one: a fifth of the time of NumPy along a short axis, to the same bits
-FEW_ACTIONS = 7
 
 
 class Layers(NamedTuple):
@@ -53,6 +49,19 @@ class Layers(NamedTuple):
     bias: bool
     relu: bool
     greedy: bool
+
+
+class Linearization(NamedTuple):
+    """What a policy says of a batch, and how that changes with its parameters.
+
+    Attributes:
+        log_probs: log pi_theta(a_b | o_b) [B].
+        pull: (scores [B], entropies [B]) -> the sum over b of scores[b] times the gradient of log_probs[b] and of
+            entropies[b] times that of the entropy of pi_theta(. | o_b), a vector [d].
+    """
+
+    log_probs: FloatArray
+    pull: Callable[[FloatArray, FloatArray], FloatArray]
 
 
 class Policy(ABC):
@@ -132,6 +141,13 @@ class Policy(ABC):
         del gives, takes
         raise InputError("policy", "be given as a value, since this kind is made by no name", cls.__name__)
 
+    @classmethod
+    def fit_as(cls, gives: ObservationKind, takes: ActionKind, details: str) -> "Policy":
+        """Make a policy as `fit` does, by what follows the name; refuse that where the kind has no more to say."""
+        if details:
+            raise InputError("policy", f"have nothing after {cls.name!r}", f"{cls.name}:{details}")
+        return cls.fit(gives, takes)
+
     def recipe(self) -> dict[str, Any] | None:
         """Give what `from_recipe` makes the policy from, as JSON can hold it; None where it holds a user's function."""
         return None
@@ -166,6 +182,10 @@ class Policy(ABC):
 
         It is a vector-Jacobian product: the scores of the visits [B, d] are never stored.
         """
+
+    def rescale(self, observations: ArrayLike) -> FloatArray:
+        """Give observations that are vectors [..., k] as the parameters meet them: normalized, where they are."""
+        return np.asarray(observations, dtype=np.float64)
 
     def act(
         self, thetas: FloatArray, rows: IntArray, observations: NDArray[Any], uniforms: FloatArray | None
@@ -217,6 +237,15 @@ class Policy(ABC):
         actions = np.arange(chances.shape[1], dtype=np.int64)
         repeated = np.repeat(batch, len(actions), axis=0)
         return self.score_sum(theta, repeated, np.tile(actions, len(batch)), scale.ravel())
+
+    def linearize(self, theta: FloatArray, observations: NDArray[Any], actions: NDArray[Any]) -> "Linearization":
+        """Give log pi_theta(a_b | o_b), and how it and the entropies change with theta; a policy may do it at once."""
+
+        def pull(scores: FloatArray, entropies: FloatArray) -> FloatArray:
+            found = self.score_sum(theta, observations, actions, scores)
+            return found + self.entropy_sum(theta, observations, entropies) if np.any(entropies) else found
+
+        return Linearization(self.log_prob(theta, observations, actions), pull)
 
 
 class WithoutDensity(Policy):
@@ -300,23 +329,6 @@ def rebuild_policy(facts: Mapping[str, Any]) -> Policy | None:
     return made
 
 
-def softmax(preferences: FloatArray) -> FloatArray:
-    """Give exp h / sum exp h along the last axis."""
-    weights = exp_of(preferences - _largest_preference(preferences))
-    return weights / sum_over_actions(weights)
-
-
-def log_softmax(preferences: FloatArray) -> FloatArray:
-    """Give h - log sum exp h along the last axis, right to the last digits even where the probability underflows."""
-    shifted = preferences - _largest_preference(preferences)
-    return shifted - log_of(sum_over_actions(exp_of(shifted)))
-
-
-def action_log_softmax(preferences: FloatArray, actions: NDArray[np.intp]) -> FloatArray:
-    """Give the log-probability [P, B] of the action taken, from preferences [P, B, A] and actions [B]."""
-    return log_softmax(preferences)[:, np.arange(len(actions)), actions]
-
-
 def sum_by_visit(
     where: NDArray[np.intp], actions: NDArray[np.intp], coefficients: FloatArray, shape: tuple[int, int]
 ) -> FloatArray:
@@ -331,20 +343,3 @@ def preference_weights(sums: FloatArray, probabilities: FloatArray) -> FloatArra
     That is w[u, a] = c[u, a] - pi(a | u) sum_b c[u, b], for coefficients c [U, A] and probabilities [U, A].
     """
     return sums - probabilities * np.sum(sums, axis=1, keepdims=True)
-
-
-def sum_over_actions(values: FloatArray) -> FloatArray:
-    """Add up values [..., A] along the last axis, which stays with length 1."""
-    if values.shape[-1] > FEW_ACTIONS:
-        return np.sum(values, axis=-1, keepdims=True)
-    return reduce(np.add, _by_action(values))[..., None]
-
-
-def _largest_preference(values: FloatArray) -> FloatArray:
-    if values.shape[-1] > FEW_ACTIONS:
-        return np.max(values, axis=-1, keepdims=True)
-    return reduce(np.maximum, _by_action(values))[..., None]
-
-
-def _by_action(values: FloatArray) -> list[FloatArray]:
-    return [values[..., action] for action in range(values.shape[-1])]

@@ -28,12 +28,13 @@ from riskgrad.checks import check_coefficients, check_theta, check_thetas
 from riskgrad.errors import InputError
 from riskgrad.kernels import network_passes
 from riskgrad.kernels.formulas import exp_of, log_of
-from riskgrad.policy.base import Policy, drop_axes
+from riskgrad.policy.base import Linearization, Policy, drop_axes
 from riskgrad.policy.bounds import Bounds, with_infinities
 from riskgrad.policy.network import Activation, Network, check_hidden
 from riskgrad.types import FloatArray, IntArray, States, Vectors
 
 HALF_LOG_TWO_PI: Final = 0.5 * np.log(2.0 * np.pi)
+INITIAL_STD: Final = 0.5  # in units of half the range
 SMALLEST: Final = 2.0**-54  # half of the step between uniform numbers; normal numbers stay within +-8.3
 
 
@@ -62,7 +63,7 @@ class Gaussian(Policy):
         activation: Activation = "tanh",
         *,
         squashed: bool = False,
-        initial_std: float = 0.5,
+        initial_std: float = INITIAL_STD,
     ) -> None:
         self._bounds = Bounds.of(low, high, squashed)
         if not 0.0 < initial_std < np.inf:
@@ -130,6 +131,27 @@ class Gaussian(Policy):
         total = np.zeros(self.dim)
         total[self.network.dim :] = np.sum(check_coefficients(coefficients, len(inputs)))
         return total
+
+    def linearize(self, theta: FloatArray, observations: NDArray[Any], actions: NDArray[Any]) -> Linearization:
+        """Give log pi_theta(a_b | o_b) [B] and how it changes, with one way forward; see `Policy.linearize`."""
+        inputs, _ = self.network.check_inputs(observations)
+        given, std = self._check_actions(actions, len(inputs)), self._std(theta[None])[0]
+        means, pull_back = self.network.linearize(theta, inputs)
+        z = (given - means) / std
+
+        def pull(scores: FloatArray, entropies: FloatArray) -> FloatArray:
+            gradient = np.zeros(self.dim)
+            pull_back(scores[:, None] * z / std, gradient)
+            gradient[self.network.dim :] = np.sum(scores[:, None] * (z * z - 1.0), axis=0) + np.sum(entropies)
+            return gradient
+
+        return Linearization(np.sum(-0.5 * z * z - log_of(std) - HALF_LOG_TWO_PI, axis=-1), pull)
+
+    def sharpen(self, theta: FloatArray, factor: float) -> FloatArray:
+        """Give parameters with the spread of theta [d] over a factor."""
+        sharper = theta.copy()
+        sharper[self.network.dim :] -= log_of(np.array([factor]))
+        return sharper
 
     def act(
         self, thetas: FloatArray, rows: IntArray, observations: NDArray[Any], uniforms: FloatArray | None

@@ -30,14 +30,14 @@ from riskgrad.checks import (
     check_thetas,
 )
 from riskgrad.errors import InputError
-from riskgrad.policy.base import Policy, action_log_softmax, drop_axes, preference_weights, softmax, sum_by_visit
+from riskgrad.kernels.formulas import action_log_softmax, softmax
+from riskgrad.policy.base import Policy, drop_axes, preference_weights, sum_by_visit
 from riskgrad.types import ActionKind, Choice, FloatArray, Numbers, ObservationKind, States
 
 Features = Callable[[Any], ArrayLike]
 Preference = Callable[[FloatArray, Any], ArrayLike]
 
-# entries of a temporary array of features; larger batches go through in pieces
-LARGEST_TEMPORARY: Final = 1 << 20
+LARGEST_TEMPORARY: Final = 1 << 20  # entries of features; larger batches go through in pieces
 
 
 class PreferencePolicy(Policy):

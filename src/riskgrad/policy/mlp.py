@@ -15,6 +15,7 @@ Several components (a MultiDiscrete action) are chosen independently: the output
 an action is a vector [k] of indices, and its probability is the product.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any, Final, final
 
@@ -24,9 +25,9 @@ from numpy.typing import ArrayLike, NDArray
 from riskgrad.checks import check_coefficients, check_theta, check_thetas
 from riskgrad.errors import InputError
 from riskgrad.kernels import network_passes
-from riskgrad.kernels.formulas import exp_of
-from riskgrad.policy.base import Layers, Policy, drop_axes, log_softmax, softmax, sum_over_actions
-from riskgrad.policy.gaussian import Gaussian
+from riskgrad.kernels.formulas import exp_of, log_softmax, softmax, sum_over_actions
+from riskgrad.policy.base import Layers, Linearization, Policy, drop_axes
+from riskgrad.policy.gaussian import INITIAL_STD, Gaussian
 from riskgrad.policy.network import Activation, Network, check_hidden
 from riskgrad.types import ActionKind, Choice, Choices, FloatArray, IntArray, Numbers, ObservationKind, States, Vectors
 
@@ -114,6 +115,29 @@ class MLP(Policy):
         slopes = self._over_parts(_entropy_slopes, self.network.apply_all(vector[None], inputs)[0])
         return self.network.pullback(vector, inputs, scale * slopes)
 
+    def linearize(self, theta: FloatArray, observations: NDArray[Any], actions: NDArray[Any]) -> Linearization:
+        """Give log pi_theta(a_b | o_b) [B] and how it changes, with one way forward; see `Policy.linearize`."""
+        inputs, _ = self.network.check_inputs(observations)
+        indices, rows = self._check_actions(actions, len(inputs)), np.arange(len(inputs))[:, None]
+        outputs, pull_back = self.network.linearize(theta, inputs)
+        logs = self._over_parts(log_softmax, outputs)
+
+        def pull(scores: FloatArray, entropies: FloatArray) -> FloatArray:
+            cotangents = -scores[:, None] * exp_of(logs)
+            cotangents[rows, indices] += scores[:, None]
+            cotangents += entropies[:, None] * self._over_parts(_entropy_slopes, outputs)
+            gradient = np.zeros(self.dim)
+            pull_back(cotangents, gradient)
+            return gradient
+
+        return Linearization(np.sum(logs[rows, indices], axis=-1), pull)
+
+    def sharpen(self, theta: FloatArray, factor: float) -> FloatArray:
+        """Give parameters whose preferences are those of theta [d] times a factor: the last layer's times it."""
+        sharper = theta.copy()
+        sharper[self.network.last_layer] *= factor
+        return sharper
+
     def act(
         self, thetas: FloatArray, rows: IntArray, observations: NDArray[Any], uniforms: FloatArray | None
     ) -> NDArray[Any]:
@@ -133,6 +157,17 @@ class MLP(Policy):
     def fit(cls, gives: ObservationKind, takes: ActionKind) -> Policy:
         """Make a network of 32 and 32 units for a source: of preferences, or of the mean of normal numbers."""
         return fit_network(gives, takes, HIDDEN)
+
+    @classmethod
+    def fit_as(cls, gives: ObservationKind, takes: ActionKind, details: str) -> Policy:
+        """Make a network of the units that follow the name, as in "64,64", or "64,64,std=1" with the first spread."""
+        if not details:
+            return cls.fit(gives, takes)
+        found = re.fullmatch(r"(\d+(?:,\d+)*)(?:,std=([0-9.]+))?", details.replace(" ", ""))
+        if found is None:
+            raise InputError("policy", "look like mlp, mlp:64,64 or mlp:64,64,std=1", f"mlp:{details}")
+        hidden, std = tuple(int(units) for units in found[1].split(",")), float(found[2] or INITIAL_STD)
+        return fit_network(gives, takes, hidden, std)
 
     def recipe(self) -> dict[str, Any]:
         """Give what the constructor takes."""
@@ -162,11 +197,11 @@ class MLP(Policy):
         return f"MLP({net.inputs}, {self.n_actions}, hidden={net.hidden}, activation={net.activation!r})"
 
 
-def fit_network(gives: ObservationKind, takes: ActionKind, hidden: tuple[int, ...]) -> Policy:
+def fit_network(gives: ObservationKind, takes: ActionKind, hidden: tuple[int, ...], std: float = INITIAL_STD) -> Policy:
     """Make a policy whose preferences, or whose mean, is a network with these hidden layers; none is linear."""
     inputs = gives.n if isinstance(gives, States) else gives.size
     if isinstance(takes, Numbers):
-        return Gaussian(inputs, takes.low, takes.high, hidden)
+        return Gaussian(inputs, takes.low, takes.high, hidden, initial_std=std)
     return MLP(inputs, takes.n if isinstance(takes, Choice) else takes.sizes, hidden)
 
 

@@ -6,20 +6,21 @@ The layout of the vector is at the top of `mlp`. An observation is a vector of k
 stands for the one-hot vector of length k.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.checks import check_count, check_states
 from riskgrad.errors import InputError, UnknownNameError
-from riskgrad.kernels import network_passes
+from riskgrad.kernels import batch_passes, network_passes
 from riskgrad.kernels.compile import contiguous, cores, in_blocks
 from riskgrad.types import FloatArray, IntArray
 
 Activation = Literal["tanh", "relu"]
+TOGETHER: Final = 4096  # observations that are pulled back at once, of which all units are kept
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,11 @@ class Network:
         """Number of parameters: (inputs + 1) * outputs of each layer."""
         return int(np.sum((self.sizes[:-1] + 1) * self.sizes[1:]))
 
+    @property
+    def last_layer(self) -> slice:
+        """Where the parameters of the last layer are."""
+        return slice(self.dim - (self.widths[-2] + 1) * self.outputs, self.dim)
+
     def recipe(self) -> dict[str, Any]:
         """Give what a policy's recipe says of its network."""
         return {"inputs": self.inputs, "hidden": list(self.hidden), "activation": self.activation}
@@ -85,8 +91,24 @@ class Network:
     def pullback(self, theta: FloatArray, inputs: FloatArray, cotangents: FloatArray) -> FloatArray:
         """Give the sum over b of cotangents[b] . d outputs[b] / d theta, as long as theta."""
         gradient = np.zeros(len(theta))
-        network_passes.pullback(contiguous(theta, np.float64), inputs, self.sizes, self.relu, cotangents, gradient)
+        for begin in range(0, len(inputs), TOGETHER):
+            piece = slice(begin, begin + TOGETHER)
+            self.linearize(theta, inputs[piece])[1](cotangents[piece], gradient)
         return gradient
+
+    def linearize(
+        self, theta: FloatArray, inputs: FloatArray
+    ) -> tuple[FloatArray, Callable[[FloatArray, FloatArray], None]]:
+        """Give the outputs [B, n], and what pulls cotangents [B, n] back and adds them to a gradient like theta."""
+        vector, size = contiguous(theta, np.float64), len(inputs)
+        kept = np.empty(size * int(np.sum(self.sizes[1:])))
+        batch_passes.forward_and_keep(vector, inputs, self.sizes, self.relu, kept)
+
+        def pull(cotangents: FloatArray, gradient: FloatArray) -> None:
+            slopes = contiguous(cotangents, np.float64)
+            batch_passes.pull_back_kept(vector, inputs, self.sizes, self.relu, kept, slopes, gradient)
+
+        return kept[len(kept) - size * self.outputs :].reshape(size, self.outputs), pull
 
     def check_inputs(self, observations: ArrayLike) -> tuple[FloatArray, bool]:
         """Give inputs [B, k], and whether the caller gave a single observation; integers are one-hot states."""

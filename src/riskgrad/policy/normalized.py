@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.errors import InputError
-from riskgrad.policy.base import Layers, Policy, describe_policy, rebuild_policy
+from riskgrad.policy.base import Layers, Linearization, Policy, describe_policy, rebuild_policy
 from riskgrad.policy.bounds import Bounds
 from riskgrad.types import FloatArray, IntArray, Vectors
 
@@ -200,6 +200,14 @@ class Normalized(Policy):
     ) -> FloatArray:
         """Give a sum of scores; see `Policy.score_sum`."""
         return self._inner.score_sum(theta, self.rescale(observations), actions, coefficients)
+
+    def linearize(self, theta: FloatArray, observations: NDArray[Any], actions: NDArray[Any]) -> Linearization:
+        """Give log-probabilities and how they change; see `Policy.linearize`."""
+        return self._inner.linearize(theta, self.rescale(observations), actions)
+
+    def sharpen(self, theta: FloatArray, factor: float) -> FloatArray | None:
+        """Give parameters that are sharper by a factor, as the policy does."""
+        return self._inner.sharpen(theta, factor)
 
     def entropy_sum(self, theta: ArrayLike, observations: ArrayLike, coefficients: ArrayLike) -> FloatArray:
         """Give a sum of gradients of entropies; see `Policy.entropy_sum`."""

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.checks import check_count, check_states
-from riskgrad.policy.base import preference_weights, softmax, sum_by_visit
+from riskgrad.kernels.formulas import softmax
+from riskgrad.policy.base import preference_weights, sum_by_visit
 from riskgrad.policy.gibbs import PreferencePolicy, TabularGibbs
 from riskgrad.types import ActionKind, Choice, FloatArray, ObservationKind, States
 

@@ -24,8 +24,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.checks import check_actions, check_coefficients, check_theta, check_thetas
 from riskgrad.errors import InputError
-from riskgrad.kernels.formulas import exp_of, log_of
-from riskgrad.policy.base import Policy, choose_actions, drop_axes, log_softmax, softmax
+from riskgrad.kernels.formulas import exp_of, log_of, log_softmax, softmax
+from riskgrad.policy.base import Policy, choose_actions, drop_axes
 from riskgrad.policy.bounds import Bounds
 from riskgrad.policy.gaussian import HALF_LOG_TWO_PI, standard_normal
 from riskgrad.policy.network import one_hot

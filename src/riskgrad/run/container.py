@@ -66,7 +66,8 @@ def read_container(path: Path) -> tuple[Arrays, Facts]:
     if len(words) != 4 or words[0] != "riskgrad":
         raise DamagedFileError(f"{path} is not a file that riskgrad wrote, or its beginning is damaged")
     if words[1] != str(VERSION):
-        raise StorageError(
+        # of another version, or with a damaged beginning, which only another copy of what it held can tell
+        raise DamagedFileError(
             f"{path} has format {words[1]}, this riskgrad reads {VERSION}; read it with the one that wrote it"
         )
     if words[3] != str(len(content)) or words[2] != hashlib.sha256(content).hexdigest():

@@ -4,9 +4,11 @@ A run is saved as one file, or lives in the folder that training wrote; `load` r
 policy is rebuilt from its numbers where it is made of numbers, and is otherwise given again by the user.
 """
 
+import math
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -16,6 +18,7 @@ import numpy as np
 
 import riskgrad
 from riskgrad.errors import InputError, StorageError
+from riskgrad.evaluation.bootstrap import Bootstrap, bootstrap_intervals
 from riskgrad.policy import Normalized, Policy
 from riskgrad.policy.base import rebuild_policy
 from riskgrad.risk import RiskMeasure, parse
@@ -23,11 +26,13 @@ from riskgrad.run.checkpoint import latest_checkpoint
 from riskgrad.run.container import Arrays, Facts, read_container, write_container
 from riskgrad.run.player import RunPlayer
 from riskgrad.run.store import Line, read_history
+from riskgrad.run.verdict import judge_history
 from riskgrad.settings import Settings
 from riskgrad.types import FloatArray
 
 THETAS: Final = ("theta", "random_theta", "last_theta")
 ADVICE: Final = "write rg.load(path, {0}=...) in Python; rg.report takes such a run"
+LOOK: Final = "look."
 PACKAGES: Final = ("numpy", "scipy", "numba", "gymnasium")  # their versions decide the numbers
 
 
@@ -44,6 +49,23 @@ def changed_versions(before: dict[str, str], now: dict[str, str]) -> str:
     return f"went on with {', '.join(words)}: its numbers may differ from those of an unbroken run" if words else ""
 
 
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What held-out episodes say of an iterate.
+
+    Attributes:
+        risk: the estimate of the risk.
+        mean: the estimate of the mean, by which equal risks are told apart.
+        values: their returns [m].
+        weights: their weights [m] where another policy acted; None where the iterate did.
+    """
+
+    risk: float
+    mean: float
+    values: FloatArray
+    weights: FloatArray | None = None
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Run:
     """A training run, finished or not.
@@ -56,13 +78,9 @@ class Run:
             episodes, ess, events ...
         episodes_used: every episode that was sampled, held-out ones included.
         held_out_episodes: how many of them only served to choose theta.
-        held_out_risk: the risk of theta by those episodes; optimistic, since theta was chosen by it. None if none were.
-        held_out_error: the standard error of that estimate; None where it cannot be told.
-        held_out_interval: its 95% bootstrap interval (low, high), which knows nothing of the choice; None if none were.
-        held_out_flag: why that interval should not be relied on; None where nothing speaks against it.
+        look: what those episodes say of theta; None if none were.
         settings: what the run was asked to do, every default spelled out.
-        notes: what a reader must know: what else than the named measure was optimized on the way, guards, damage,
-            and where its numbers stood still.
+        remarks: what was noted on the way: what else than the named measure was optimized, guards, damage.
         finished: whether all iterations were done.
         versions: of Python and the packages that decide the numbers, when the run began.
         given_policy: the policy, where it was given and need not be rebuilt.
@@ -77,12 +95,9 @@ class Run:
     history: tuple[Line, ...]
     episodes_used: int
     held_out_episodes: int
-    held_out_risk: float | None
-    held_out_error: float | None
-    held_out_interval: tuple[float, float] | None
-    held_out_flag: str | None
+    look: Look | None
     settings: Settings
-    notes: tuple[str, ...]
+    remarks: tuple[str, ...]
     finished: bool
     versions: dict[str, str] = field(default_factory=current_versions)
     given_policy: Policy | None = field(default=None)
@@ -104,6 +119,42 @@ class Run:
     def last_policy(self) -> Policy:
         """The policy to use with `last_theta`; differs from `policy` only where observations are normalized."""
         return self._policy_of("last_theta")
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know: the remarks, and where the numbers of the history stood still."""
+        return (*self.remarks, *judge_history(self.settings.risk, self.history, self.held_out_risk))
+
+    @property
+    def held_out_risk(self) -> float | None:
+        """The risk of theta by held-out episodes; optimistic, since theta was chosen by it. None if none were."""
+        return None if self.look is None else self.look.risk
+
+    @property
+    def held_out_error(self) -> float | None:
+        """The standard error of that estimate; None where it cannot be told."""
+        found = math.nan if self.look is None else self.risk.standard_error(self.look.values, self.look.weights)
+        return found if math.isfinite(found) else None
+
+    @property
+    def held_out_interval(self) -> tuple[float, float] | None:
+        """Its 95% bootstrap interval (low, high), which knows nothing of the choice; None if none were held out."""
+        return None if self._sure is None else self._sure.interval
+
+    @property
+    def held_out_flag(self) -> str | None:
+        """Why that interval should not be relied on; None where nothing speaks against it."""
+        return None if self._sure is None else self._sure.flag
+
+    @cached_property
+    def _sure(self) -> Bootstrap | None:
+        if self.look is None:
+            return None
+        known = self.settings.return_range
+        bounds = None if known is None else (known[0], known[1])
+        return bootstrap_intervals(
+            self.look.values, [self.risk], bounds, weights=self.look.weights, seed=self.settings.seed
+        )[0]
 
     @property
     def held_out_reliable(self) -> bool:
@@ -153,27 +204,13 @@ class Run:
             "history": list(self.history),
             "episodes": self.episodes_used,
             "held_out_episodes": self.held_out_episodes,
-            "look": self._held_out_facts(),
             "settings": self.settings.as_dict(),
-            "notes": list(self.notes),
-            "verdict": [],  # is among the notes
+            "remarks": list(self.remarks),
             "finished": self.finished,
             "versions": self.versions,
         }
         thetas = {name: getattr(self, name) for name in THETAS}
-        write_container(Path(path), {**thetas, **_flatten(self.normalization)}, facts)
-
-    def _held_out_facts(self) -> dict[str, Any] | None:
-        if self.held_out_interval is None:
-            return None
-        low, high = self.held_out_interval
-        return {
-            "risk": self.held_out_risk,
-            "error": self.held_out_error,
-            "low": low,
-            "high": high,
-            "flag": self.held_out_flag,
-        }
+        write_container(Path(path), {**thetas, **flatten_look(self.look), **_flatten(self.normalization)}, facts)
 
     def __repr__(self) -> str:
         state = "finished" if self.finished else "stopped"
@@ -197,9 +234,9 @@ def load(path: str | Path, policy: Policy | None = None, risk: RiskMeasure | Non
         newest = latest_checkpoint(place)
         if newest is None:
             raise StorageError(f"cannot read {place}: no checkpoint of a run is in this folder")
-        lines = read_history(place, newest.facts["history_bytes"])
-        notes = [*newest.facts["notes"], *([newest.note] if newest.note else [])]
-        return run_from_facts(newest.arrays, {**newest.facts, "history": lines, "notes": notes}, policy, risk)
+        lines, damage = read_history(place, newest.facts["history_bytes"], newest.iteration)
+        remarks = [*newest.facts["remarks"], *(note for note in (newest.note, damage) if note)]
+        return run_from_facts(newest.arrays, {**newest.facts, "history": lines, "remarks": remarks}, policy, risk)
     arrays, facts = read_container(place)
     return run_from_facts(arrays, facts, policy, risk)
 
@@ -209,7 +246,6 @@ def run_from_facts(arrays: Arrays, facts: Facts, policy: Policy | None, risk: Ri
     thetas: list[FloatArray] = [np.asarray(arrays[name], dtype=np.float64) for name in THETAS]
     if policy is not None and policy.dim != thetas[0].size:
         raise InputError("policy", f"have {thetas[0].size} parameters, as the run has", policy.dim)
-    look = facts["look"]
     for theta in thetas:
         theta.flags.writeable = False
     return Run(
@@ -217,18 +253,27 @@ def run_from_facts(arrays: Arrays, facts: Facts, policy: Policy | None, risk: Ri
         history=tuple(facts["history"]),
         episodes_used=facts["episodes"],
         held_out_episodes=facts["held_out_episodes"],
-        held_out_risk=None if look is None else look["risk"],
-        held_out_error=None if look is None else look["error"],
-        held_out_interval=None if look is None else (look["low"], look["high"]),
-        held_out_flag=None if look is None else look["flag"],
+        look=read_look(arrays),
         settings=Settings.from_dict(facts["settings"]),
-        notes=(*facts["notes"], *facts["verdict"]),
+        remarks=tuple(facts["remarks"]),
         finished=facts["finished"],
         versions=facts["versions"],
         given_policy=policy,
         given_risk=risk,
         normalization=read_statistics(arrays),
     )
+
+
+def flatten_look(look: Look | None) -> dict[str, FloatArray]:
+    """Give what a file holds of what held-out episodes say; nothing where there is none."""
+    found = {} if look is None else vars(look)
+    return {f"{LOOK}{name}": np.asarray(value) for name, value in found.items() if value is not None}
+
+
+def read_look(arrays: Mapping[str, Any]) -> Look | None:
+    """Read what held-out episodes say from what a file holds; None where there is none."""
+    found = {name.removeprefix(LOOK): array for name, array in arrays.items() if name.startswith(LOOK)}
+    return Look(float(found.pop("risk")), float(found.pop("mean")), **found) if found else None
 
 
 def with_statistics(policy: Policy, normalization: Mapping[str, FloatArray] | None) -> Policy:

@@ -2,10 +2,14 @@
 
 The record is one JSON line per iteration in history.jsonl, and how long each took in timings.jsonl. The history holds
 only what the seed determines, so that two runs of one seed have equal files; timings are kept apart. Each line reaches
-the operating system before the next iteration begins. A number that is not finite is written as null.
+the operating system before the next iteration begins. A number that is not finite is written as null. The last entry
+of a line of the history, "check", is the checksum of the line without it; a history that is damaged or lost takes
+nothing from the parameters, which are in the checkpoint: a run is read with the lines that are whole.
 
 A run goes on only with the settings that it began with: another seed or another number of iterations would make the
 rest of it something else than what was begun, and the first one that differs is named.
+
+One process writes to a folder at a time (see `lock`).
 
 An algorithm that learns from every step keeps them in steps.log: blocks with checksums, appended before a checkpoint
 that counts them, and never written again.
@@ -16,6 +20,7 @@ import json
 import math
 import os
 import warnings
+import zlib
 from collections.abc import Generator, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -24,15 +29,18 @@ from typing import Any, Self
 from numpy.typing import NDArray
 
 from riskgrad.critic.log import StepLog, read_blocks
-from riskgrad.errors import DamagedFileError, InputError
+from riskgrad.errors import DamagedFileError, InputError, StorageError
 from riskgrad.run.checkpoint import Checkpoint, latest_checkpoint, save_checkpoint
 from riskgrad.run.config import CONFIG, write_config
 from riskgrad.run.container import refuse
+from riskgrad.run.lock import lock_folder
 from riskgrad.settings import Settings
 
 HISTORY = "history.jsonl"
 TIMINGS = "timings.jsonl"
 LOG = "steps.log"
+RESCUE = "rg.load gives them; begin a new run with theta=run.last_theta to build on this one"
+CHECK = b', "check": "%08x"}'
 
 Line = dict[str, Any]
 
@@ -62,8 +70,9 @@ class Recorder:
     def write(self, line: Mapping[str, Any], seconds: float) -> None:
         """Add one iteration and the time it took."""
         timing = {"iteration": line["iteration"], "seconds": round(seconds, 6)}
+        self._refuse_removed()
         try:
-            self._history.write(as_json(line).encode() + b"\n")
+            self._history.write(_with_check(line))
             self._history.flush()
             self._timings.write(json.dumps(timing).encode() + b"\n")
             self._timings.flush()
@@ -72,12 +81,25 @@ class Recorder:
 
     def sync(self) -> int:
         """Bring the history to the disk and give its length in bytes, for a checkpoint."""
+        self._refuse_removed()
         try:
             self._history.flush()
             os.fsync(self._history.fileno())
             return os.fstat(self._history.fileno()).st_size
         except OSError as error:
             refuse("write", self._folder, error, "the last checkpoint is whole; free some space and resume")
+
+    def _refuse_removed(self) -> None:
+        """Refuse to write into a history that no path leads to any more, or to begin a new folder in its place."""
+        try:
+            there = os.path.samestat(os.fstat(self._history.fileno()), (self._folder / HISTORY).stat())
+        except FileNotFoundError:
+            there = False
+        except OSError as error:
+            refuse("write", self._folder, error, "the last checkpoint is whole; resume when it can be written")
+        if not there:
+            advice = "train again, or put the folder back and resume"
+            raise StorageError(f"cannot write {self._folder}: it was removed or moved during the training; {advice}")
 
     def __enter__(self) -> Self:
         return self
@@ -90,14 +112,61 @@ class Recorder:
             self._files.close()
 
 
-def read_history(folder: Path, length: int) -> list[Line]:
-    """Read the lines of the first `length` bytes of a run's history."""
+def read_history(folder: Path, length: int, iterations: int) -> tuple[list[Line], str]:
+    """Read the lines that a checkpoint speaks of, as far as they are whole, and say what is missing.
+
+    Args:
+        folder: of the run.
+        length: bytes of the history.
+        iterations: how many were done: 0, 1 ..., a line for each, in order.
+
+    Returns:
+        the lines whose checksums match, each iteration once and in order; and a note, empty if nothing is missing.
+    """
     path = folder / HISTORY
-    content = read_bytes(path, length)
     try:
-        return [json.loads(line) for line in content.decode().splitlines()]
-    except ValueError as error:
-        raise DamagedFileError(f"{path} is damaged: {error}") from error
+        with path.open("rb") as file:
+            content = file.read(length)
+    except FileNotFoundError:
+        content = b""
+    except OSError as error:
+        refuse("read", path, error)
+    *ended, rest = content.split(b"\n")
+    found: list[Line] = []
+    strange = 1 if rest else 0
+    for text in ended:
+        line = _checked(text)
+        last = found[-1]["iteration"] if found else -1
+        if line is not None and last < line["iteration"] < iterations:
+            found.append(line)
+        else:
+            strange += 1
+    missing = iterations - len(found)
+    if not missing and not strange and len(content) == length:
+        return found, ""
+    words = [f"{missing} of {iterations} iterations are missing"] if missing else []
+    words += [f"{strange} lines are damaged or out of order"] if strange else []
+    words += [f"it has {len(content)} bytes of {length}"] if len(content) < length else []
+    return found, f"{path} is damaged: {', '.join(words)}; the parameters are whole"
+
+
+def _with_check(line: Mapping[str, Any]) -> bytes:
+    """Write a line of the history with the checksum of what is before it as its last entry."""
+    plain = as_json(line).encode()
+    return plain[:-1] + CHECK % zlib.crc32(plain) + b"\n"
+
+
+def _checked(text: bytes) -> Line | None:
+    """Read a line of the history; None if it is not what was written."""
+    cut = len(text) - len(CHECK % 0)
+    plain = text[: max(cut, 0)] + b"}"
+    if text[max(cut, 0) :] != CHECK % zlib.crc32(plain):
+        return None
+    try:
+        line: Line = json.loads(plain)
+        return line if type(line["iteration"]) is int else None
+    except (ValueError, KeyError, RecursionError):  # a checksum that is right proves no good will
+        return None
 
 
 def read_bytes(path: Path, length: int) -> bytes:
@@ -157,9 +226,8 @@ class Store:
         history: its lines so far.
     """
 
-    def __init__(self, folder: Path, found: Checkpoint | None, recorder: Recorder) -> None:
-        self.found = found
-        self.history: list[Line] = [] if found is None else read_history(folder, found.facts["history_bytes"])
+    def __init__(self, folder: Path, found: Checkpoint | None, history: list[Line], recorder: Recorder) -> None:
+        self.found, self.history = found, history
         self._folder, self._recorder = folder, recorder
         self._logged, self._log_bytes = 0, 0 if found is None else int(found.facts["log_bytes"])
 
@@ -192,6 +260,14 @@ class Store:
         self._logged = log.length
 
 
+def _whole_history(folder: Path, found: Checkpoint) -> list[Line]:
+    """Read the history up to a checkpoint; refuse to go on with one that is not whole."""
+    lines, damage = read_history(folder, found.facts["history_bytes"], found.iteration)
+    if damage:
+        raise DamagedFileError(f"{damage}: {RESCUE}")
+    return lines
+
+
 @contextlib.contextmanager
 def open_store(folder: str | Path | None, resume: str | Path | None, settings: Settings) -> Generator[Store | None]:
     """Open the folder of a run.
@@ -210,17 +286,19 @@ def open_store(folder: str | Path | None, resume: str | Path | None, settings: S
     if folder is None and resume is None:
         yield None
         return
-    found = latest_checkpoint(place) if place.is_dir() else None
-    if folder is not None and (found is not None or (place / HISTORY).exists()):
-        raise InputError("folder", "not hold a run already", str(folder), "pass resume= to go on with it")
-    if found is not None:
-        refuse_other_settings(Settings.from_dict(found.facts["settings"]), settings)
-        if found.note:
-            warnings.warn(found.note, RuntimeWarning, stacklevel=5)
-    with Recorder(place, 0 if found is None else found.facts["history_bytes"]) as recorder:
-        if found is None:
-            _write(place / CONFIG, write_config(settings))
-        yield Store(place, found, recorder)
+    with lock_folder(place):
+        found = latest_checkpoint(place)
+        if folder is not None and (found is not None or (place / HISTORY).exists()):
+            raise InputError("folder", "not hold a run already", str(folder), "pass resume= to go on with it")
+        if found is not None:
+            refuse_other_settings(Settings.from_dict(found.facts["settings"]), settings)
+            if found.note:
+                warnings.warn(found.note, RuntimeWarning, stacklevel=5)
+        history = [] if found is None else _whole_history(place, found)
+        with Recorder(place, 0 if found is None else found.facts["history_bytes"]) as recorder:
+            if found is None:
+                _write(place / CONFIG, write_config(settings))
+            yield Store(place, found, history, recorder)
 
 
 def _write(path: Path, text: str) -> None:
@@ -233,7 +311,7 @@ def _write(path: Path, text: str) -> None:
 def refuse_other_settings(before: Settings, now: Settings) -> None:
     """Refuse to go on with a run under other settings than it began with; the first one that differs is named."""
     old, new = ({**one.as_dict(), **one.own} for one in (before, now))
-    for name in (name for name in {**old, **new} if name not in ("own", "given")):
+    for name in (name for name in {**old, **new} if name not in ("own", "given", "return_range")):
         if old.get(name) != new.get(name):
             advice = f"it was {old.get(name)!r}; begin a new run, with theta=run.last_theta to build on this one"
             raise InputError(name, "be what the run began with", new.get(name), advice)

@@ -27,6 +27,9 @@ SCALARS: Final = {
     "gradient_error": "error/gradient",
     "gradient_norm": "gradient/norm",
     "ess": "weights/ess",
+    "critic_loss": "critic/loss",
+    "gain_spread": "critic/gain_spread",
+    "divergence": "critic/divergence",
     "path": "progress/path",
     "episodes": "progress/episodes",
 }

@@ -28,7 +28,7 @@ from riskgrad.policy import ObservationStatistics, Policy
 from riskgrad.policy.memory import RETURN_BUMPS, TIME_BUMPS, Memory
 from riskgrad.random import Stream
 from riskgrad.sources.base import EnvOptions, Source, check_fit
-from riskgrad.types import Choice, Episodes, FloatArray, IntArray, Returns, Vectors
+from riskgrad.types import Choice, Episodes, FloatArray, IntArray, Returns, Steps, Vectors
 
 RUNNABLE = "a LinearSoftmax, an MLP or a Deterministic policy with one discrete action, Greedy or normalized"
 
@@ -45,6 +45,7 @@ class CompiledSource(Source):
 
     name = "compiled"
     observes = True
+    keeps_steps = True
     remembers = True
     workers = "threads"
     plays = (CompiledEnv,)
@@ -140,6 +141,27 @@ class CompiledSource(Source):
             actions=trace.actions,
             counts=np.ones(len(trace.actions), dtype=np.int64),
             log_behavior=policy.log_prob(vector, trace.observations, trace.actions),
+        )
+
+    def record_steps(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream, pair: int = 0) -> Steps:
+        """Play m episodes of one policy and keep their steps in order; see `Source.record_steps`.
+
+        Rewards are differences of the return so far, right but for rounding; an episode that ends at the horizon counts
+        as cut.
+        """
+        vector, m = check_theta(theta, policy.dim), check_count("episodes", episodes)
+        job, trace = self._play_and_trace(policy, vector[None], m, stream, np.full(1, pair), so_far=True)
+        following = np.append(trace.so_far[1:], 0.0)
+        following[trace.offsets[1:] - 1] = job.values
+        times = np.arange(len(following)) - np.repeat(trace.offsets[:-1], job.lengths)
+        factors = np.cumprod(np.concatenate([[1.0], np.full(self.horizon, self.discount)]))  # as the loop has them
+        return Steps(
+            values=job.values,
+            offsets=trace.offsets,
+            ended=job.lengths < self.horizon,
+            observations=trace.observations,
+            actions=trace.actions,
+            rewards=(following - trace.so_far) / factors[times],
         )
 
     def returns_so_far(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> FloatArray:

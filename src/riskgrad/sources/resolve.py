@@ -11,7 +11,9 @@ A policy is made to fit a source by its name:
     "mlp"             softmax of a network                    normal, mean of a network
     "deterministic"   the largest of linear outputs           a linear function, within the bounds
 
-Without a name a source of states gets a table, and every other a linear policy: few parameters need few episodes.
+Without a name a source of states gets a table, and every other a linear policy, which has few parameters, unless the
+algorithm has a name of its own for what the source gives: the critic has one for vectors (`Algorithm.defaults_for`).
+What follows a name says more: "mlp:64,64,std=1" has two layers of 64 units, and begins with a spread of 1.
 """
 
 import contextlib
@@ -148,17 +150,18 @@ def make_policy(source: Source, name: str | None = None) -> Policy:
 
     Args:
         source: where episodes come from.
-        name: "table", "linear", "mlp", "deterministic", or that of a registered policy; None chooses.
+        name: "table", "linear", "mlp", "mlp:64,64", "deterministic", or that of a registered policy; None chooses.
 
     Returns:
         the policy.
     """
     gives, takes = source.gives, source.takes
     name = usual_name(source) if name is None else name
+    name, _, details = name.partition(":")
     kind = POLICIES.find(name, "or pass a policy")
     if gives is None or takes is None:
         raise InputError("policy", "be given for a source that does not say what it gives and takes", name)
-    return kind.fit(gives, takes)
+    return kind.fit_as(gives, takes, details)
 
 
 def usual_name(source: Source) -> str:

@@ -23,10 +23,10 @@ def check_source(source: Source, policy: Policy, episodes: int = 200, seed: int 
 
     Clauses: it gives observations, with the policy's memory if it has one, and takes actions as it declares; exactly m
     episodes for each policy, every return finite and within `return_range`; equal streams give equal numbers; rows of
-    one pair see the same random numbers; where it `observes` or `remembers`, it tells of each step of the same
-    episodes; a record has as many visits as its episodes have steps, and says with which probability each action was
-    taken; recorded and plain episodes have the same mean return and length; importance weights of recorded episodes
-    have mean 1; wrong input is a `ValueError`.
+    one pair see the same random numbers; where it `observes`, `keeps_steps` or `remembers`, it tells of each step of
+    the same episodes; a record has as many visits as its episodes have steps, and says with which probability each
+    action was taken; recorded and plain episodes have the same mean return and length; importance weights of recorded
+    episodes have mean 1; wrong input is a `ValueError`.
 
     Args:
         source: the source to check.
@@ -50,6 +50,8 @@ def check_source(source: Source, policy: Policy, episodes: int = 200, seed: int 
         demand(
             source, "returns_and_statistics counts each step of the same episodes", counted and _are_equal(found, again)
         )
+    if source.keeps_steps:
+        _check_steps(source, policy, theta, episodes, stream)
     if source.remembers:
         _check_so_far(source, policy, theta, episodes, stream)
     if not policy.has_density:
@@ -78,6 +80,19 @@ def _check_keys(source: Source, policy: Policy, thetas: FloatArray, stream: Stre
     fresh = source.returns(policy, thetas, found.values.shape[1], Stream(stream.seed + 1, stream.purpose))
     constant = bool(np.all(found.values == found.values[0, 0]))
     demand(source, "another seed gives other episodes", constant or not _are_equal(found, fresh))
+
+
+def _check_steps(source: Source, policy: Policy, theta: FloatArray, episodes: int, stream: Stream) -> None:
+    steps = source.record_steps(policy, theta, episodes, stream)
+    played = source.returns(policy, theta[None], episodes, stream, np.zeros(1, dtype=np.int64))
+    lengths = np.diff(steps.offsets)
+    demand(source, "record_steps keeps each step of the same episodes", np.array_equal(lengths, played.lengths[0]))
+    same = np.array_equal(steps.values, played.values[0])
+    demand(source, "record_steps has the returns of the same episodes", same)
+    times = np.arange(len(steps.rewards)) - np.repeat(steps.offsets[:-1], lengths)
+    earned = steps.rewards * (1.0 if source.discount is None else source.discount) ** times
+    sums = np.add.reduceat(earned, steps.offsets[:-1])
+    demand(source, "discounted rewards add up to returns", np.allclose(sums, steps.values, atol=TOLERANCE))
 
 
 def _check_so_far(source: Source, policy: Policy, theta: FloatArray, episodes: int, stream: Stream) -> None:

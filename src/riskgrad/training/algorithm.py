@@ -12,12 +12,13 @@ To add an algorithm: a file in `algorithms/` with a final, frozen dataclass that
 import dataclasses
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast
 
 from riskgrad.ascent import Moments
 from riskgrad.critic.log import StepLog
+from riskgrad.critic.quantiles import QuantileCritic
 from riskgrad.errors import InputError
 from riskgrad.policy import Policy
 from riskgrad.registry import PartList
@@ -25,7 +26,7 @@ from riskgrad.risk import RiskMeasure
 from riskgrad.settings import Rule, check_options, default_of, facts_of
 from riskgrad.sources import Source
 from riskgrad.theory import Schedule
-from riskgrad.types import Choice, FloatArray, States
+from riskgrad.types import Choice, FloatArray, ObservationKind, States
 
 if TYPE_CHECKING:
     from riskgrad.training.problem import Problem
@@ -57,6 +58,7 @@ class State:
         log: the steps that were played, for an algorithm that learns from all of them; None for others.
         log_length: blocks of the log that belong to this state; later ones do not.
         sharpness: by which factor of its preferences the policy is best in a learned model.
+        critic: the critic of quantiles, for an algorithm that learns one; None for others.
     """
 
     iteration: int
@@ -67,6 +69,7 @@ class State:
     log: StepLog | None = None
     log_length: int = 0
     sharpness: float = 1.0
+    critic: QuantileCritic | None = None
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,8 @@ class Circumstances:
         has_bonus: whether random actions are rewarded.
         max_episodes: the budget in episodes; None without one.
         is_log: whether episodes are logged, so that none can be played.
+        source: where episodes come from.
+        measure_length: gives the mean length of an episode of the untrained policy.
     """
 
     schedule: str
@@ -111,6 +116,25 @@ class Circumstances:
     has_bonus: bool
     max_episodes: int | None
     is_log: bool
+    source: Source
+    measure_length: Callable[[], float]
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """What goes with an algorithm and a kind of observations, where the general rules do not fit them.
+
+    Attributes:
+        policy: by name; None for the source's usual one.
+        rescales: whether it is shown observations in units of their spread.
+        step: of Adam; None for one that fits the policy.
+        levels: the part of a run that a path through smaller tails takes, where "auto" is no race; None for the usual.
+    """
+
+    policy: str | None = None
+    rescales: bool = False
+    step: float | None = None
+    levels: float | None = None
 
 
 TIMES_JUDGED: Final = 4  # how often iterates are judged by held-out episodes, besides the last
@@ -128,12 +152,12 @@ class Algorithm(ABC):
         name: how a string calls it.
         needs_influence: whether the measure must have an influence function.
         needs_density: whether the policy must have a density, for ratios or scores.
-        needs_states: whether observations must be states, actions a choice, and steps kept by the source.
+        needs_steps: whether the source must keep the steps of its episodes.
         takes_log: whether it can learn from logged episodes.
         races: whether several ways to the measure are tried side by side.
         sharpens: whether held-out episodes also choose how sharp the kept policy is.
         least_episodes: fewest episodes of an estimate that a small budget leaves.
-        preference: "auto" takes the largest among the algorithms that can train; 0 is never taken.
+        preference: "auto" takes the largest among the algorithms that can train (`prefer`); 0 is never taken.
         episodes: m, the episodes of each estimate or batch.
         behavior: who acts: "current", or a pair (policy, theta).
         reuse_batch: whether one batch serves the whole run.
@@ -143,7 +167,7 @@ class Algorithm(ABC):
     name: ClassVar[str] = ""
     needs_influence: ClassVar[bool] = False
     needs_density: ClassVar[bool] = True
-    needs_states: ClassVar[bool] = False
+    needs_steps: ClassVar[bool] = False
     takes_log: ClassVar[bool] = True
     races: ClassVar[bool] = False
     sharpens: ClassVar[bool] = False
@@ -164,9 +188,22 @@ class Algorithm(ABC):
         del has_bonus
         return 1
 
-    def count_looks(self, iterations: int) -> int:
+    def count_looks(self, iterations: int, has_states: bool) -> int:
         """Give how often held-out episodes are played in a run of N iterations, the last iterate's among them."""
+        del has_states
         return min(TIMES_JUDGED, iterations) + 1
+
+    @classmethod
+    def prefer(cls, gives: ObservationKind | None) -> int:
+        """Give how much "auto" prefers it for these observations, the largest being taken."""
+        del gives
+        return cls.preference
+
+    @classmethod
+    def defaults_for(cls, gives: ObservationKind | None) -> Defaults:
+        """Give what goes with it for these observations."""
+        del gives
+        return Defaults()
 
     def fill_options(self, circumstances: Circumstances) -> Self:
         """Give the algorithm with every option that was not given filled by its rule, in the order of the fields."""
@@ -200,28 +237,40 @@ def choose_algorithm(
     Args:
         given: an algorithm; a name, which options may follow, as in "score:episodes=200,steps_per_batch=4"; or "auto",
             with or without options, which takes the algorithm of the largest `preference` that can train: the critic
-            where observations are states, the score algorithm elsewhere, OffP-SF, which needs estimates only, where
-            the measure has no influence, and OnP-SF for a policy without a density, which can be neither scored nor
-            reweighted.
+            for states and vectors, the score algorithm where vectors are a soft one-hot, OffP-SF, which needs
+            estimates only, where the measure has no influence, and OnP-SF for a policy without a density, which can be
+            neither scored nor reweighted.
         risk: the measure.
         policy: what is trained.
         source: where episodes come from.
         schedule: "practical" or "paper"; the latter has no algorithm with a race.
     """
-    if isinstance(given, Algorithm):
-        _refuse_misfit(given, risk, policy, source)
-        return given
-    if not isinstance(given, str):
-        raise InputError("algorithm", FORM, given)
-    name, _, words = given.strip().lower().partition(":")
-    if name == "auto":
-        able = [kind for kind in ALGORITHMS.parts() if not _find_misfit(kind, risk, policy, source)]
-        kind = max(able, key=lambda kind: 0 if kind.races and schedule == "paper" else kind.preference)
-    else:
-        kind = ALGORITHMS.find(name, "or 'auto'")
-    algorithm = set_options(kind, _read_words(given, words))
+    kind = _choose_kind(given, risk, policy, source, schedule)
+    words = given.partition(":")[2].lower() if isinstance(given, str) else ""
+    algorithm = set_options(kind, _read_words(str(given), words)) if isinstance(given, str) else given
     _refuse_misfit(algorithm, risk, policy, source)
     return algorithm
+
+
+def find_usual_policy(given: str | Algorithm, risk: RiskMeasure, source: Source, schedule: str) -> str | None:
+    """Give the name of the policy that the algorithm gets for a source unasked; None for the source's usual one."""
+    kind = _choose_kind(given, risk, None, source, schedule)
+    return None if schedule == "paper" else kind.defaults_for(source.gives).policy
+
+
+def _choose_kind(
+    given: str | Algorithm, risk: RiskMeasure, policy: Policy | None, source: Source, schedule: str
+) -> Any:
+    """Give the class of the algorithm that was given, or that "auto" takes; without a policy, for a random one."""
+    if isinstance(given, Algorithm):
+        return type(given)
+    if not isinstance(given, str):
+        raise InputError("algorithm", FORM, given)
+    name = given.strip().lower().partition(":")[0]
+    if name != "auto":
+        return ALGORITHMS.find(name, "or 'auto'")
+    able = [kind for kind in ALGORITHMS.parts() if not _find_misfit(kind, risk, policy, source)]
+    return max(able, key=lambda kind: 0 if kind.races and schedule == "paper" else kind.prefer(source.gives))
 
 
 def _read_words(text: str, words: str) -> dict[str, Any]:
@@ -236,19 +285,24 @@ def _read_words(text: str, words: str) -> dict[str, Any]:
     return options
 
 
-def _find_misfit(kind: Any, risk: RiskMeasure, policy: Policy, source: Source) -> tuple[str, str, object, str] | None:
+def _find_misfit(
+    kind: Any, risk: RiskMeasure, policy: Policy | None, source: Source
+) -> tuple[str, str, object, str] | None:
     """Say why an algorithm cannot train; None if it can."""
-    if kind.needs_density and not policy.has_density:
+    if policy is not None and kind.needs_density and not policy.has_density:
         advice = "OnP-SF needs neither: rg.OnPSF() or algorithm='onp-sf'"
         return "policy", f"be random for the ratios and scores of {kind.name}", policy, advice
     if kind.needs_influence and not risk.has_influence:
         advice = "use onp-sf or offp-sf, which need only estimates"
         return "risk", f"have an influence function for {kind.name}", str(risk), advice
-    if kind.needs_states:
-        advice = "algorithm='score' learns from any observations"
-        if not (source.keeps_steps and isinstance(source.gives, States) and isinstance(source.takes, Choice)):
-            return "env", f"have states and a choice among actions, and keep its steps, for {kind.name}", source, advice
-        if not any(isinstance(kind_read, States) for kind_read in policy.reads):
+    if kind.needs_steps:
+        advice, gives = "algorithm='score' learns from any source", source.gives
+        if not source.keeps_steps or gives is None or source.takes is None:
+            return "env", f"keep its steps, and say what it gives and takes, for {kind.name}", source, advice
+        if isinstance(gives, States) and not isinstance(source.takes, Choice):
+            return "env", f"have a choice among actions where it has states, for {kind.name}", source, advice
+        reads = () if policy is None else policy.reads
+        if policy is not None and isinstance(gives, States) and not any(isinstance(one, States) for one in reads):
             return "policy", f"read states for {kind.name}", policy, advice
     return None
 

@@ -71,7 +71,7 @@ def choose_batches(
         seed: the run's seed.
         judges: how many episodes judge an iterate; 0 sets none of a log apart.
     """
-    log = source.logged_for(trained)
+    log = source.logged if trained.memory is None else source.logged_for(trained)
     if log is not None:
         return _split_log(log, judges)
     m = algorithm.episodes

@@ -7,28 +7,89 @@ and a theta means something only with those that were in force at it. They are k
 theta_R of the paper (R uniform on theta_0 .. theta_{N-1}) is kept by a reservoir of one: theta_k replaces it with
 probability 1 / (k + 1), so that an interrupted run has one as well.
 
-Which iterate is the best is judged by held-out episodes (see `judging`): at up to 5 iterates, the first and the last
-among them. An algorithm that sharpens compares late iterates only, and has held-out episodes choose how sharp the best
-of them is.
+Which iterate is the best is judged by held-out episodes, which no step has used and which count in the cost: at up to 5
+iterates, the first and the last among them. Where the current policy acts, an iterate plays fresh episodes of its own,
+with the same random numbers for all, so that they compare well. Elsewhere one held-out batch of the policy that acts is
+reweighted for each iterate. An algorithm that sharpens compares late iterates only, and has held-out episodes choose
+how sharp the best of them is (see `sharpness`).
 """
 
 import math
 import time
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from riskgrad.critic.log import StepLog
+from riskgrad.policy import Policy
 from riskgrad.random import Purpose, Stream
 from riskgrad.run import Run
 from riskgrad.run.callbacks import StopRequest, tell
-from riskgrad.run.result import current_versions, run_from_facts
+from riskgrad.run.result import Look, current_versions, run_from_facts
 from riskgrad.run.store import Line, Store, open_store, round_trip
 from riskgrad.settings import TrainOptions
-from riskgrad.training.judging import Judge, find_judge
 from riskgrad.training.normalization import first_policy
 from riskgrad.training.plan import Plan, judged_iterations
+from riskgrad.training.problem import Problem
 from riskgrad.training.progress import Iterate, Progress, read_progress
 from riskgrad.training.sharpness import sharpen
-from riskgrad.types import FloatArray
+from riskgrad.types import Episodes, FloatArray
+from riskgrad.weights import log_ratios, ratios_from_logs, worth
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Who compares iterates.
+
+    Attributes:
+        look: (policy, theta [d]) -> what held-out episodes say; None where they say too little.
+        first: episodes sampled when the first iterate is judged.
+        later: episodes sampled for each later one.
+    """
+
+    look: Callable[[Policy, FloatArray], Look | None]
+    first: int
+    later: int
+
+
+def find_judge(problem: Problem, floor: float) -> Judge | None:
+    """Give the judge of a run; None where no episode is held out.
+
+    Args:
+        problem: what is maximized.
+        floor: least effective sample size, as a part of the held-out episodes, where they are reweighted.
+    """
+    if problem.look_size == 0:
+        return None
+    apart = problem.batches.apart
+    if apart is not None:
+        first = 0 if problem.batches.logged is not None else problem.look_size
+        return Judge(_look_by_weights(problem, apart, floor), first, 0)
+
+    def look(policy: Policy, theta: FloatArray) -> Look:
+        return problem.look_at(problem.play_held_out(policy, theta))
+
+    return Judge(look, problem.look_size, problem.look_size)
+
+
+def _look_by_weights(
+    problem: Problem, apart: Callable[[Policy], Episodes], floor: float
+) -> Callable[[Policy, FloatArray], Look | None]:
+    """Give how iterates are judged by episodes of another policy, which are drawn when the first one is."""
+    risk, drawn = problem.risk, list[Episodes]()
+
+    def look(policy: Policy, theta: FloatArray) -> Look | None:
+        if not drawn:
+            drawn.append(apart(policy))
+        values, logs = drawn[0].values, log_ratios(policy, theta[np.newaxis], drawn[0])
+        if worth(logs)[0] < floor * len(values):
+            return None
+        weights = ratios_from_logs(logs)[0]
+        mean = float(np.sum(weights * values) / np.sum(weights))
+        return Look(float(risk.estimate(values, weights)), mean, values, weights)
+
+    return look
 
 
 def run_training(plan: Plan, options: TrainOptions) -> Run:
@@ -78,35 +139,35 @@ def _start_or_resume(plan: Plan, store: Store | None, versions: dict[str, str]) 
         policy, cost = first_policy(problem, state.theta)
         state = replace(state, policy=policy)
     first = Iterate(state.policy, state.theta)
-    return Progress(state, first, first, episodes=plan.pilot + cost, notes=list(problem.notes), versions=versions)
+    return Progress(state, first, first, episodes=plan.pilot + cost, remarks=list(problem.notes), versions=versions)
 
 
 def _advance(plan: Plan, judge: Judge | None, progress: Progress) -> tuple[Line, FloatArray | None]:
     """Do iteration k: judge theta_k, keep it as theta_R by chance, and step to theta_{k+1}; give line and returns."""
     problem, k = plan.problem, progress.state.iteration
-    held_out = _judge(judge, progress) if k in judged_iterations(problem.iterations, plan.algorithm) else None
+    held_out = judge_iterate(judge, progress) if k in judged_iterations(problem, plan.algorithm) else None
     if Stream(problem.seed, Purpose.RESERVOIR, k).generator().random() < 1.0 / (k + 1):
         progress.random = progress.now
     progress.state, info = plan.algorithm.step(problem, progress.state)
     progress.episodes += info.episodes + info.looked
     progress.held_out_episodes += info.looked
-    progress.notes += info.notes
+    progress.remarks += info.notes
     line = round_trip({"iteration": k, **info.line, "held_out": held_out, "episodes": progress.episodes})
     progress.history.append(line)
     return line, info.returns
 
 
-def _judge(judge: Judge | None, progress: Progress) -> float | None:
-    """Judge the current theta by held-out episodes and keep it if it is the best so far."""
+def judge_iterate(judge: Judge | None, progress: Progress) -> float | None:
+    """Judge the current theta; keep it if it is the best so far, by the risk, and at equal risk by the mean."""
     if judge is None:
         return None
     cost = judge.later if progress.held_out_episodes else judge.first
-    look = judge.look(*progress.now)
+    look, best = judge.look(*progress.now), progress.best_look
     progress.episodes += cost
     progress.held_out_episodes += cost
-    if not math.isfinite(look.risk):
+    if look is None or not math.isfinite(look.risk):
         return None
-    if look.beats(progress.best_look):
+    if best is None or (look.risk, look.mean) >= (best.risk, best.mean):
         progress.best, progress.best_look = progress.now, look
     return look.risk
 
@@ -118,7 +179,7 @@ def _finish(plan: Plan, judge: Judge | None, progress: Progress) -> bool:
         if judge is not None and plan.algorithm.sharpens and plan.settings.schedule != "paper":
             sharpen(plan.problem, progress)
         else:
-            _judge(judge, progress)
+            judge_iterate(judge, progress)
         progress.finished = True
     if judge is None:
         progress.best = progress.now

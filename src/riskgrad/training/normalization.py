@@ -2,7 +2,9 @@
 
     theta_k acts by the statistics s_k     s_{k+1} = s_k and what iteration k saw, for k < N / 2;  s_{k+1} = s_k after
 
-What is decided here, and why:
+Whether they are normalized is an option; unless it is given, the algorithm decides (`Algorithm.defaults_for`): the
+critic does so for vectors that are no soft one-hot, since its network should not depend on their units. What is decided
+here, and why:
 
 - The first statistics are of 20 episodes of theta_0, which count in the cost. Without them the first step would be
   taken in the coordinates of raw observations and used in others.

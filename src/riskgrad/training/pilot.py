@@ -21,18 +21,18 @@ from riskgrad.types import MemoryKind, States
 KEY: Final = 1  # tells its episodes from those that normalization begins with
 
 
-def fit_memory(source: Source, policy: Policy, kind: MemoryKind | None, seed: int, episodes: int) -> tuple[Policy, int]:
+def fit_memory(source: Source, policy: Policy, kind: MemoryKind, seed: int, episodes: int) -> tuple[Policy, int]:
     """Give the policy with the memory that was asked for, and how many episodes of a pilot that took.
 
     Args:
         source: where episodes come from.
         policy: without memory, or with one of its own.
-        kind: what was asked for; None leaves the policy as it is.
+        kind: what was asked for.
         seed: the run's seed.
         episodes: of a pilot, where one is needed.
     """
     own = policy.memory
-    if kind is None or (own is not None and own.kind == kind):
+    if own is not None and own.kind == kind:
         return policy, 0
     if own is not None:
         raise InputError("memory", f"be that of the policy, {own.kind!r}", kind)

@@ -9,22 +9,27 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+import numpy as np
+
 from riskgrad.ascent import Ascent, parse_ascent
 from riskgrad.errors import InputError
-from riskgrad.paths import Way, find_ways
+from riskgrad.paths import LevelPath, Way, find_way, find_ways
 from riskgrad.policy import Policy
+from riskgrad.random import Purpose, Stream
 from riskgrad.risk import RiskMeasure
 from riskgrad.settings import Options, Settings, TrainOptions, default_of, describe_env_options, facts_of
 from riskgrad.sources import Source
 from riskgrad.theory import Schedule
 from riskgrad.theory import schedule as theorem
-from riskgrad.training.algorithm import TIMES_JUDGED, Algorithm, Circumstances, State, choose_algorithm
+from riskgrad.training.algorithm import TIMES_JUDGED, Algorithm, Circumstances, Defaults, State, choose_algorithm
 from riskgrad.training.batches import choose_batches
-from riskgrad.training.normalization import check_normalizable, first_cost
+from riskgrad.training.normalization import FIRST_EPISODES, check_normalizable, first_cost
 from riskgrad.training.problem import Problem
 from riskgrad.types import Choice, FloatArray, States, describe, digest
 
+AUTO: Final = "auto"
 LATE: Final = 0.8  # the part of a run after which an iterate is judged that the last one must beat
+LEAST_HELD_OUT: Final = 100  # episodes by which an iterate is judged
 HELD_OUT_SHARE: Final = 0.1  # these episodes, as a part of those for training
 LEAST_ITERATIONS: Final = 80  # a budget that allows fewer with the usual m makes m smaller
 LEAST_IN_TAIL: Final = 2  # episodes that a small budget leaves in the tail of each estimate
@@ -58,6 +63,12 @@ class Plan:
     pilot: int = 0
 
 
+def _measure_length(source: Source, policy: Policy, theta: FloatArray, seed: int) -> float:
+    """Give the mean length of the episodes by which observations are first normalized, of the untrained policy."""
+    stream = Stream(seed, Purpose.OBSERVING)
+    return float(np.mean(source.returns(policy, theta[np.newaxis], FIRST_EPISODES, stream).lengths))
+
+
 def plan_training(
     source: Source, policy: Policy, theta: FloatArray, way: Way, options: TrainOptions, known: Settings, pilot: int = 0
 ) -> Plan:
@@ -72,62 +83,80 @@ def plan_training(
         known: what is known of the settings already: the measure, the environment and the policy.
         pilot: episodes that were played already, to fit the policy's memory.
     """
-    bonus, is_log = _find_bonus(policy, options), source.logged is not None
+    given = choose_algorithm(options.algorithm, way.risk, policy, source, options.schedule)
+    defaults = Defaults() if options.schedule == "paper" else given.defaults_for(source.gives)
+    rescales = defaults.rescales if options.normalize == AUTO else bool(options.normalize)
+    if options.risk_path == AUTO and defaults.levels is not None and way.risk.bad_tail is not None:
+        way = find_way(LevelPath(defaults.levels), way.risk, options.schedule)
+    has_states, is_log = isinstance(source.gives, States), source.logged is not None
+    bonus = _find_bonus(policy, options)
     iterations = options.iterations or default_of(facts_of(Options)["iterations"], options.schedule)
     theorem_plan = theorem(iterations) if options.schedule == "paper" else None
-    given = choose_algorithm(options.algorithm, way.risk, policy, source, options.schedule)
-    _refuse_log(given, is_log)
-    algorithm = given.fill_options(
-        Circumstances(
-            schedule=options.schedule,
-            plan=theorem_plan,
-            dim=policy.dim,
-            has_density=policy.has_density,
-            slope=find_slope(way.risk),
-            has_bonus=bonus > 0.0,
-            max_episodes=options.max_episodes,
-            is_log=is_log,
-        )
-    )
-    if options.normalize:
-        check_normalizable(source, policy, algorithm.takes_log)
+    if is_log and not given.takes_log:
+        raise InputError("algorithm", "learn from logged episodes", given.name, "try 'offp-sf' or 'score'")
+    case = _find_circumstances(source, policy, theta, way, options, theorem_plan, bonus > 0.0)
+    algorithm = given.fill_options(case)
+    if rescales:
+        check_normalizable(source, policy, given.needs_steps or given.takes_log)
     cost = algorithm.episodes * algorithm.count_estimates(bonus > 0.0)
     if options.max_episodes is not None:
-        iterations = afford_iterations(options, cost, pilot + first_cost(options.normalize, policy), algorithm)
-    looks, ascent = algorithm.count_looks(iterations), _find_ascent(policy, options, theorem_plan)
-    held_out = count_held_out(options.held_out, iterations, cost, looks)
-    ways = find_ways(options.risk_path, way.risk, options.schedule) if algorithm.races else (way,)
+        first = pilot + first_cost(rescales, policy)
+        iterations = afford_iterations(options, cost, first, algorithm, has_states)
+    looks, least = algorithm.count_looks(iterations, has_states), least_held_out(algorithm, has_states)
+    held_out = count_held_out(options.held_out, iterations, cost, looks, least)
+    ascent = _find_ascent(policy, defaults.step, options, theorem_plan)
+    known = replace(known, entropy=bonus, held_out=held_out, start=digest(theta), step_size=describe(ascent))
+    start = State(0, policy, theta, ascent.start(policy.dim))
+    races = algorithm.races and has_states
     problem = Problem(
         source=source,
         policy=policy,
         way=way,
-        ways=ways,
+        ways=find_ways(options.risk_path, way.risk, options.schedule) if races else (way,),
         look_size=held_out,
         looks=looks,
         start=theta,
         ascent=ascent,
         iterations=iterations,
         seed=options.seed,
+        threads=options.threads,
         entropy=bonus,
-        normalize=options.normalize,
+        normalize=rescales,
         batches=choose_batches(source, policy, algorithm, theta, options.seed, held_out),
     )
-    known = replace(known, risk_path=str(way) if len(ways) == 1 else "auto", iterations=iterations)
-    known = replace(known, entropy=bonus, held_out=held_out, start=digest(theta), step_size=describe(ascent))
-    known = replace(known, memory=None if policy.memory is None else policy.memory.kind)
+    path = str(way) if len(problem.ways) == 1 else AUTO
+    known = replace(known, normalize=rescales, risk_path=path, iterations=iterations)
     settings = replace(known, algorithm=algorithm.name, own=algorithm.options(), **_describe_options(options, given))
-    start = State(0, policy, theta, ascent.start(policy.dim))
     return Plan(problem, algorithm, start, settings, _find_log_sizes(algorithm, source), pilot)
 
 
-def _refuse_log(algorithm: Algorithm, is_log: bool) -> None:
-    if is_log and not algorithm.takes_log:
-        raise InputError("algorithm", "learn from logged episodes", algorithm.name, "try 'offp-sf' or 'score'")
+def _find_circumstances(
+    source: Source,
+    policy: Policy,
+    theta: FloatArray,
+    way: Way,
+    options: TrainOptions,
+    theorem_plan: Schedule | None,
+    has_bonus: bool,
+) -> Circumstances:
+    """Give what the rules for an algorithm's defaults are told."""
+    return Circumstances(
+        schedule=options.schedule,
+        plan=theorem_plan,
+        dim=policy.dim,
+        has_density=policy.has_density,
+        slope=find_slope(way.risk),
+        has_bonus=has_bonus,
+        max_episodes=options.max_episodes,
+        is_log=source.logged is not None,
+        source=source,
+        measure_length=lambda: _measure_length(source, policy, theta, options.seed),
+    )
 
 
 def _find_log_sizes(algorithm: Algorithm, source: Source) -> tuple[int, int, int] | None:
     """Give states, actions and horizon of the log that an algorithm learns from; None for one that needs none."""
-    if algorithm.needs_states and isinstance(source.gives, States) and isinstance(source.takes, Choice):
+    if algorithm.needs_steps and isinstance(source.gives, States) and isinstance(source.takes, Choice):
         return source.gives.n, source.takes.n, source.horizon or 0
     return None
 
@@ -139,13 +168,12 @@ def _find_bonus(policy: Policy, options: TrainOptions) -> float:
     return default_of(facts_of(Options)["entropy"], options.schedule, policy.has_density)
 
 
-def _find_ascent(policy: Policy, options: TrainOptions, theorem_plan: Schedule | None) -> Ascent:
+def _find_ascent(policy: Policy, step: float | None, options: TrainOptions, theorem_plan: Schedule | None) -> Ascent:
     """Give how theta moves: as given, or by its rule."""
     if options.step_size is not None:
         return parse_ascent(options.step_size)
-    return parse_ascent(
-        default_of(facts_of(Options)["step_size"], options.schedule, theorem_plan or usual_step(policy))
-    )
+    length = usual_step(policy) if step is None else step
+    return parse_ascent(default_of(facts_of(Options)["step_size"], options.schedule, theorem_plan or length))
 
 
 def _describe_options(options: TrainOptions, algorithm: Algorithm) -> dict[str, Any]:
@@ -154,7 +182,7 @@ def _describe_options(options: TrainOptions, algorithm: Algorithm) -> dict[str, 
     usual, own, usual_own = TrainOptions(), algorithm.options(), type(algorithm)().options()
     given = [name for name in facts_of(Options) if getattr(options, name) != getattr(usual, name)]
     given += [name for name, value in own.items() if value != usual_own[name]]
-    as_given = ("horizon", "discount", "normalize", "schedule")
+    as_given = ("horizon", "discount", "schedule")
     return {
         **{name: getattr(options, name) for name in as_given},
         "env_options": env_options,
@@ -193,7 +221,7 @@ def afford_episodes(case: Circumstances, algorithm: Algorithm, usual: int) -> in
     return min(usual, max(room, math.ceil(LEAST_IN_TAIL * case.slope), algorithm.least_episodes))
 
 
-def afford_iterations(options: TrainOptions, cost: int, first: int, algorithm: Algorithm) -> int:
+def afford_iterations(options: TrainOptions, cost: int, first: int, algorithm: Algorithm, has_states: bool) -> int:
     """Give N for a budget in episodes.
 
     Args:
@@ -201,12 +229,14 @@ def afford_iterations(options: TrainOptions, cost: int, first: int, algorithm: A
         cost: episodes of one iteration.
         first: episodes before the first iteration.
         algorithm: says how often iterates are judged.
+        has_states: whether observations are states.
     """
     budget = options.max_episodes or 0
 
     def total(count: int) -> int:
-        judged = algorithm.count_looks(count)
-        return first + count * cost + judged * count_held_out(options.held_out, count, cost, judged)
+        judged = algorithm.count_looks(count, has_states)
+        least = least_held_out(algorithm, has_states)
+        return first + count * cost + judged * count_held_out(options.held_out, count, cost, judged, least)
 
     count = budget // cost
     while count >= 1 and total(count) > budget:
@@ -224,15 +254,21 @@ def afford_pilot(options: TrainOptions) -> int:
     return max(LEAST_OF_PILOT, min(PILOT_EPISODES, most))
 
 
-def judged_iterations(iterations: int, algorithm: Algorithm) -> frozenset[int]:
+def judged_iterations(problem: Problem, algorithm: Algorithm) -> frozenset[int]:
     """Give the iterations at which iterates are judged; the last iterate is judged when the run ends."""
+    iterations = problem.iterations
     if algorithm.sharpens:
-        return frozenset([int(LATE * iterations)] if algorithm.count_looks(iterations) > 1 else [])
+        return frozenset([int(LATE * iterations)] if problem.looks > 1 else [])
     count = min(TIMES_JUDGED, iterations)
     return frozenset(j * iterations // count for j in range(count))
 
 
-def count_held_out(given: int | None, iterations: int, cost: int, looks: int) -> int:
+def least_held_out(algorithm: Algorithm, has_states: bool) -> int:
+    """Give the fewest episodes by which an iterate is judged: few where a batch is small, as for a network."""
+    return LEAST_HELD_OUT if has_states or not algorithm.needs_steps else algorithm.episodes
+
+
+def count_held_out(given: int | None, iterations: int, cost: int, looks: int, least: int) -> int:
     """Give the episodes by which an iterate is judged: as given, or a share of those for training.
 
     Args:
@@ -240,6 +276,7 @@ def count_held_out(given: int | None, iterations: int, cost: int, looks: int) ->
         iterations: N.
         cost: episodes of one iteration.
         looks: how often iterates are judged.
+        least: the fewest of them.
     """
     share = HELD_OUT_SHARE * iterations * cost / looks
-    return default_of(facts_of(Options)["held_out"], "practical", share) if given is None else given
+    return default_of(facts_of(Options)["held_out"], "practical", share, least) if given is None else given

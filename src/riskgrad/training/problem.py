@@ -19,6 +19,7 @@ from riskgrad.paths import Way
 from riskgrad.policy import Policy
 from riskgrad.random import Purpose, Stream
 from riskgrad.risk import RiskMeasure
+from riskgrad.run.result import Look
 from riskgrad.sources import Source
 from riskgrad.training.algorithm import State
 from riskgrad.training.batches import Batches
@@ -43,6 +44,7 @@ class Problem:
         ascent: how theta moves.
         iterations: N.
         seed: the run's seed.
+        threads: how many may work at once; None for one on each core. None of them changes a digit.
         entropy: the bonus at the start of the run, as a part of the return's standard deviation.
         normalize: whether observations are normalized; see `normalization`.
         batches: where the batch of each iteration comes from.
@@ -58,6 +60,7 @@ class Problem:
     ascent: Ascent
     iterations: int
     seed: int
+    threads: int | None
     entropy: float
     normalize: bool
     batches: Batches
@@ -105,6 +108,10 @@ class Problem:
         """Give returns [look_size] of episodes that no step uses, the same random numbers for every policy."""
         stream = Stream(self.seed, Purpose.HELD_OUT)
         return self.source.returns(policy, theta[np.newaxis], self.look_size, stream).values[0]
+
+    def look_at(self, values: FloatArray) -> Look:
+        """Give what the returns of its own held-out episodes [m] say of an iterate."""
+        return Look(float(self.way.risk.estimate(values[np.newaxis])[0]), float(np.mean(values)), values)
 
     def bonus_share(self, state: State) -> float:
         """Give the bonus of this iteration, as a part of the standard deviation; it falls to 0 at the end."""

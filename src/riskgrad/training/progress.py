@@ -5,30 +5,33 @@ The policies differ only where observations are normalized, by the statistics in
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from riskgrad.critic.log import StepLog
+from riskgrad.critic.quantiles import QuantileCritic
 from riskgrad.policy import Policy
 from riskgrad.run.checkpoint import Checkpoint
 from riskgrad.run.result import (
     THETAS,
+    Look,
     changed_versions,
     flatten_iterates,
+    flatten_look,
+    read_look,
     read_statistics,
     with_statistics,
 )
-from riskgrad.run.store import Line, round_trip
+from riskgrad.run.store import Line
 from riskgrad.settings import Settings
 from riskgrad.training.algorithm import Arm, State
-from riskgrad.training.judging import Look, read_look
-from riskgrad.training.verdict import judge_history
 from riskgrad.types import FloatArray
 
 MOMENTS = "moments."
 ARMS = "arms."
+CRITIC = "critic."
 
 
 class Iterate(NamedTuple):
@@ -50,7 +53,7 @@ class Progress:
         episodes: episodes sampled, held-out ones included.
         held_out_episodes: how many of them were held out.
         finished: whether all iterations are done and the last iterate was judged.
-        notes: what a reader of the result must know, but for the verdict, which follows from the rest.
+        remarks: what a reader of the result must know, but for what follows from its history.
         versions: what the run began with.
         history: a line for each iteration.
     """
@@ -62,7 +65,7 @@ class Progress:
     episodes: int = 0
     held_out_episodes: int = 0
     finished: bool = False
-    notes: list[str] = field(default_factory=list[str])
+    remarks: list[str] = field(default_factory=list[str])
     versions: dict[str, str] = field(default_factory=dict[str, str])
     history: list[Line] = field(default_factory=list[Line])
 
@@ -79,20 +82,19 @@ class Progress:
         for name, arm in self.state.arms.items():
             arms[f"{ARMS}{name}/"] = arm.theta
             arms |= {f"{ARMS}{name}/{part}": array for part, array in arm.moments.items()}
-        return {**flatten_iterates(dict(kept)), **moments, **arms}
+        critic = self.state.critic
+        quantiles = {} if critic is None else {f"{CRITIC}{name}": array for name, array in critic.arrays().items()}
+        return {**flatten_iterates(dict(kept)), **flatten_look(self.best_look), **moments, **arms, **quantiles}
 
     def facts(self, settings: Settings) -> dict[str, Any]:
         """Give the rest of a checkpoint, with the settings of the run."""
-        look = self.best_look
         return {
             "episodes": self.episodes,
             "held_out_episodes": self.held_out_episodes,
-            "look": None if look is None else round_trip(asdict(look)),
             "log_length": self.state.log_length,
             "sharpness": self.state.sharpness,
             "finished": self.finished,
-            "notes": self.notes,
-            "verdict": judge_history(settings.risk, self.history, look and look.risk),
+            "remarks": self.remarks,
             "versions": self.versions,
             "settings": settings.as_dict(),
         }
@@ -105,6 +107,11 @@ def _read_arms(arrays: Mapping[str, Any]) -> dict[str, Arm]:
         moments = {key.removeprefix(f"{name}/"): array for key, array in parts.items() if key.startswith(f"{name}/")}
         found[name] = Arm(moments.pop(""), moments)
     return found
+
+
+def _read_critic(arrays: Mapping[str, Any]) -> QuantileCritic | None:
+    parts = {key.removeprefix(CRITIC): array for key, array in arrays.items() if key.startswith(CRITIC)}
+    return QuantileCritic.from_arrays(parts) if parts else None
 
 
 def read_progress(
@@ -140,14 +147,15 @@ def read_progress(
             log=log,
             log_length=int(facts["log_length"]),
             sharpness=float(facts["sharpness"]),
+            critic=_read_critic(arrays),
         ),
         random=random,
         best=best,
-        best_look=None if facts["look"] is None else read_look(facts["look"]),
+        best_look=read_look(arrays),
         episodes=facts["episodes"],
         held_out_episodes=facts["held_out_episodes"],
         finished=facts["finished"],
-        notes=[*facts["notes"], *more],
+        remarks=[*facts["remarks"], *more],
         versions=facts["versions"],
         history=history,
     )

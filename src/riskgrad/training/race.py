@@ -22,9 +22,8 @@ from riskgrad.policy.memory import Memory
 from riskgrad.random import Purpose, Stream
 from riskgrad.risk.base import error_of_mean
 from riskgrad.training.algorithm import Arm, Info, State
-from riskgrad.training.judging import excels
 from riskgrad.training.problem import Problem
-from riskgrad.training.sharpness import FACTORS, best_factor
+from riskgrad.training.sharpness import FACTORS, best_factor, excels
 from riskgrad.types import FloatArray, Steps
 
 RACE: Final = 0.6  # the part of the run after which the finalists go on
@@ -105,16 +104,16 @@ class Race:
 
     @property
     def _threads(self) -> int:
-        return cores() if self._graph.edges > WORTH_THREADS else 1
+        return (self._problem.threads or cores()) if self._graph.edges > WORTH_THREADS else 1
 
     def restart(self) -> None:
         """At a few times of the run, climb each way again from the start of the run, in the model alone.
 
-        What was learned late may lead elsewhere than what the ascents had to begin with. The ascent without a path goes
-        on from the best of these, if that is better than where it is.
+        What was learned late may lead elsewhere than what the ascents had to begin with. The ascent without a path, or
+        the last one if it is out, goes on from the best of these, if that is better than where it is.
         """
         problem, done = self._problem, self._state.iteration + 1
-        last = max(self.arms, key=lambda name: name == NO_PATH)  # or the ascent that leads, if it is out
+        last = NO_PATH if NO_PATH in self.arms else list(self.arms)[-1]
         if done not in {int(part * problem.iterations) for part in RESTARTS} or self._state.policy.table_shape is None:
             return
         tasks = [(way, bonus) for bonus in RESTART_BONUSES for way in problem.ways]
@@ -243,6 +242,7 @@ class Race:
             "gradient_norm": math.sqrt(float(np.sum(weights * weights))),
             "gradient_error": None,
             "randomness": advice.randomness,
+            "foreseen": advice.foreseen,
             "ess": float(len(values)),
             "steps": self._steps,
             "events": [],

@@ -1,47 +1,75 @@
-"""How sharp the kept policy is: the same preferences, times a factor.
+"""How sharp the kept policy is: the same preferences times a factor, or for numbers the same spread over it.
 
 A softmax learns from what it tries, so that it is left a little random where a sure policy would do better. The last
 iterate is therefore also tried with its preferences times 2, 4, 8 and 16. The factor that is best in the learned model
-is taken, unless held-out episodes clearly prefer another one, or the iterate that was judged late in the run.
+is taken, unless held-out episodes clearly prefer another one, or the iterate that was judged late in the run. Where no
+model was learned, as for a network, held-out episodes alone decide.
 """
 
+import math
 from typing import Final
 
 import numpy as np
 
-from riskgrad.training.judging import excels, look_at_returns
+from riskgrad.risk import RiskMeasure
 from riskgrad.training.problem import Problem
 from riskgrad.training.progress import Iterate, Progress
 from riskgrad.types import FloatArray
 
 FACTORS: Final = (1.0, 2.0, 4.0, 8.0, 16.0)
+FEW_FACTORS: Final = (1.0, 4.0)
+CLEAR: Final = 2.0  # standard errors of a difference that is no accident
 
 
 def sharpen(problem: Problem, progress: Progress) -> None:
     """Choose what is kept: the last iterate by one of the factors, or the one that was judged late in the run."""
     policy, theta = progress.now
     # what was judged before plays the same held-out episodes again, which cost nothing new
-    candidates: dict[float | None, Iterate] = {} if progress.best_look is None else {None: progress.best}
-    for factor in FACTORS if problem.looks > 1 else (progress.state.sharpness,):
+    candidates: dict[float | None, Iterate] = {}
+    for factor in _choose_factors(problem, progress):
         sharper = policy.sharpen(theta, factor)
         if sharper is not None or factor == 1.0:
             candidates[factor] = Iterate(policy, theta if sharper is None else sharper)
             progress.episodes += problem.look_size
             progress.held_out_episodes += problem.look_size
+    if progress.best_look is not None:
+        candidates[None] = progress.best
     returns: dict[float | None, FloatArray] = {
         factor: problem.play_held_out(*iterate) for factor, iterate in candidates.items()
     }
     chosen: float | None = progress.state.sharpness
-    for factor, values in returns.items():
-        if excels(problem.risk, values, returns[chosen]):
-            chosen = factor
-    progress.best, progress.best_look = candidates[chosen], look_at_returns(problem, returns[chosen])
+    if progress.state.critic is None:
+        for factor, values in returns.items():
+            if excels(problem.risk, values, returns[chosen]):
+                chosen = factor
+    else:
+        looks = {factor: problem.look_at(values) for factor, values in returns.items()}
+        chosen = max(looks, key=lambda factor: (looks[factor].risk, looks[factor].mean))
+    progress.best, progress.best_look = candidates[chosen], problem.look_at(returns[chosen])
     if chosen is None:
-        progress.notes.append("the policy of an earlier iteration was kept, which held-out episodes clearly preferred")
+        progress.remarks.append("the policy of an earlier iteration was kept, which held-out episodes preferred")
     elif chosen > 1.0:
-        progress.notes.append(f"the kept policy is the last one with its preferences times {chosen:g}")
+        progress.remarks.append(f"the kept policy is the last one, sharper by a factor of {chosen:g}")
+
+
+def _choose_factors(problem: Problem, progress: Progress) -> tuple[float, ...]:
+    """Give the factors that held-out episodes compare, of which there are few in a short run."""
+    if progress.state.critic is not None:
+        return FACTORS if problem.looks > len(FACTORS) else FEW_FACTORS
+    return FACTORS if problem.looks > 1 else (progress.state.sharpness,)
 
 
 def best_factor(risks: dict[float, float]) -> float:
     """Give the factor of the largest risk; the smallest such factor."""
     return float(max(risks, key=lambda factor: (risks[factor], -factor))) if np.isfinite(max(risks.values())) else 1.0
+
+
+def excels(risk: RiskMeasure, values: FloatArray, others: FloatArray) -> bool:
+    """Say whether returns [m] are better than others, of the same random numbers, by more than chance would have it.
+
+    The difference of the estimates is compared with twice its standard error, which is told by the influences of the
+    pairs of episodes.
+    """
+    difference = float(risk.estimate(values)) - float(risk.estimate(others))
+    shares = risk.influence(values) - risk.influence(others)
+    return difference > CLEAR * float(np.std(shares)) / math.sqrt(len(values))

@@ -1,4 +1,4 @@
-"""Evaluate a policy on fresh episodes: the value of each risk measure, with a certified and a bootstrap interval."""
+"""`rg.evaluate`: each risk measure of a policy on fresh episodes, with a certified and a bootstrap interval."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,9 +9,7 @@ from numpy.typing import ArrayLike
 
 from riskgrad.checks import check_theta
 from riskgrad.errors import InputError, checks_keywords
-from riskgrad.evaluation.bootstrap import bootstrap_intervals
-from riskgrad.evaluation.certified import certified_intervals
-from riskgrad.evaluation.table import Row, Table
+from riskgrad.evaluation.table import Table, table_of_returns
 from riskgrad.mdp import FiniteMDP
 from riskgrad.policy import Greedy, Policy
 from riskgrad.random import Purpose, Stream
@@ -19,7 +17,6 @@ from riskgrad.risk import RiskMeasure, parse
 from riskgrad.run import Run
 from riskgrad.sources.base import Source
 from riskgrad.sources.resolve import Environment, closing, resolve_source
-from riskgrad.types import FloatArray
 
 Risks = str | RiskMeasure | Sequence[str | RiskMeasure]
 
@@ -75,37 +72,6 @@ def evaluate(
         stream = Stream(seed, Purpose.EVALUATION)
         values = source.returns(Greedy(policy) if greedy else policy, at, episodes, stream).values[0]
     return table_of_returns(values, measures, bounds, confidence, seed=seed)
-
-
-def table_of_returns(
-    values: FloatArray,
-    measures: Sequence[RiskMeasure],
-    return_range: tuple[float, float] | None = None,
-    confidence: float = 0.95,
-    *,
-    seed: int = 0,
-) -> Table:
-    """Give the table for returns that are at hand.
-
-    Args:
-        values: returns of independent episodes [m].
-        measures: the risk measures.
-        return_range: bounds (low, high) of every possible return, or None.
-        confidence: of each interval, in (0, 1).
-        seed: of the resamples.
-    """
-    if not (isinstance(confidence, int | float) and 0.0 < confidence < 1.0):
-        raise InputError("confidence", "be in (0, 1)", confidence, "0.95 is usual")
-    found = list(measures)
-    certified = certified_intervals(values, found, return_range, confidence)
-    bootstrap = bootstrap_intervals(values, found, return_range, confidence, seed=seed)
-    estimates = [float(measure.estimate(values)) for measure in found]
-    rows = tuple(
-        Row(str(measure), value, exact.interval, exact.reason, resampled.interval, resampled.flag)
-        for measure, value, exact, resampled in zip(found, estimates, certified, bootstrap, strict=True)
-    )
-    bounds = None if return_range is None else (float(return_range[0]), float(return_range[1]))
-    return Table(rows, len(values), float(confidence), bounds, seed)
 
 
 def play_options(

@@ -2,6 +2,9 @@
 
 Each cause is told once, the first of these that holds: the measure was flat, held-out episodes could not tell iterates
 apart, or the policy stopped learning. A run that has converged stands still as well, so the words leave that open.
+
+A model that was learned and foresees clearly other returns than episodes have is told besides: it takes observations
+for states that determine what follows.
 """
 
 import math
@@ -10,14 +13,17 @@ from typing import Any, Final
 
 from riskgrad.run.store import Line
 
-FEWEST: Final = 3  # lines of a history from which it can be said to stand still
+FEWEST: Final = 5  # lines of a history from which it can be said to stand still
 STANDING: Final = 0.25  # the last part of a run in which it must; a bonus that fades lets many stand at the very end
 NO_GRADIENT: Final = 1e-9  # of the largest one in the run
+CLEARLY: Final = 6.0  # standard errors by which a model must be wrong to mislead
+APART: Final = 0.2  # and standard deviations of the return
+ROUNDING: Final = 1e-6
 NO_ENTROPY: Final = 1e-6  # of the largest one in the run
 
 
 def judge_history(risk: str, history: Sequence[Line], held_out: float | None) -> list[str]:
-    """Give the notes on a history; none where nothing stood still.
+    """Give the notes on a history; none where nothing stood still and nothing misled.
 
     Args:
         risk: the name of the measure.
@@ -26,8 +32,8 @@ def judge_history(risk: str, history: Sequence[Line], held_out: float | None) ->
     """
     if len(history) < FEWEST:
         return []
-    found = _find_flat(risk, history) or _find_constant(risk, history, held_out) or _find_standstill(risk, history)
-    return [found] if found else []
+    still = _find_flat(risk, history) or _find_constant(risk, history, held_out) or _find_standstill(risk, history)
+    return [found for found in (still, _find_misled(history)) if found]
 
 
 def _find_flat(risk: str, history: Sequence[Line]) -> str | None:
@@ -64,6 +70,25 @@ def _find_standstill(risk: str, history: Sequence[Line]) -> str | None:
         f"from iteration {since} of {len(gone)} on {sure}the gradient was 0, so that nothing more was learned: "
         f"{risk} was {history[-1]['risk']:.6g} there; if better is possible, try more entropy, another path, "
         f"memory or another seed"
+    )
+
+
+def _find_misled(history: Sequence[Line]) -> str | None:
+    """Tell where the means of late batches are clearly apart from those that a learned model foresaw."""
+    lines = [line for line in history if line.get("foreseen") is not None and line.get("mean_error") is not None]
+    late = lines[-max(FEWEST, math.ceil(STANDING * len(history))) :]
+    if len(late) < FEWEST:
+        return None
+    foreseen, means = sum(line["foreseen"] for line in late), sum(line["mean"] for line in late)
+    error = math.sqrt(sum(line["mean_error"] ** 2 for line in late))
+    deviation = sum(line["mean_error"] * math.sqrt(line["ess"]) for line in late)  # of one episode
+    rounding = ROUNDING * sum(abs(line["mean"]) for line in late)
+    if abs(means - foreseen) <= max(CLEARLY * error, APART * deviation) + rounding:
+        return None
+    return (
+        f"the critic's model foresaw a mean of {foreseen / len(late):.6g} late in the run where episodes "
+        f"had {means / len(late):.6g}: observations may not determine what follows; "
+        f"try rg.Critic(bootstrap=False) or memory"
     )
 
 

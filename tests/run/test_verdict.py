@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 import riskgrad as rg
 from riskgrad.cli import app
-from riskgrad.training.verdict import judge_history
+from riskgrad.run.verdict import judge_history
 
 ALGORITHMS = [rg.Score(episodes=200), "critic"]
 
@@ -64,6 +64,20 @@ def test_what_stood_still_for_another_reason_or_too_briefly_is_not_told():
     assert judge_history("mean", [*learned, *[line(gradient_norm=0.0, randomness=0.4)] * 40], None) == []
     (note,) = judge_history("mean", [*learned, *[line(gradient_norm=0.0, randomness=0.0)] * 40], None)
     assert note.startswith("from iteration 37 of 77 on the policy was sure of its actions and the gradient was 0")
+
+
+def test_a_model_that_foresees_other_returns_than_episodes_have_is_told():
+    def told(foreseen, error=0.1, **more):
+        some = {"mean": 1.0, "mean_error": error, "ess": 100.0, "foreseen": foreseen, **more}
+        return judge_history("mean", [line(risk=k, **some) for k in range(20)], None)
+
+    (note,) = told(1.4)
+    assert note.startswith("the critic's model foresaw a mean of 1.4 late in the run where episodes had 1: obs")
+    assert told(1.2) == []  # 4.5 of its standard errors
+    assert told(1.15, error=0.05, ess=400.0) == []  # 6.7 of them, but less than a fifth of what an episode varies by
+    assert told(1.0 + 1e-9, error=0.0) == []
+    assert len(told(1.1, error=0.0)) == 1
+    assert told(None) == []
 
 
 def test_the_held_out_risk_has_an_interval_and_a_flag():
