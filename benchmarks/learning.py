@@ -5,8 +5,10 @@
     python benchmarks/learning.py chosen
     python benchmarks/learning.py set-aside
     python benchmarks/learning.py batches
+    python benchmarks/learning.py memory
     python benchmarks/learning.py environments
     python benchmarks/learning.py environments-aside
+    python benchmarks/learning.py times
     python benchmarks/learning.py trading
     RISKGRAD_PEERS_PYTHON=/path/to/python python benchmarks/learning.py peers
     python benchmarks/learning.py gymnasium
@@ -23,12 +25,14 @@ CVaR(0.05) of -6.7.
 those on which the critic was chosen, with the shipped models, and those that were set aside until it was. A row has the
 share of the gap from the uniform policy to the best one of the same memory, over five seeds, and beside it that of the
 score algorithm. `batches` says how long an iteration takes at the end of such a run, when the log holds all of it.
+`memory` trains with `memory="both"` and 100,000 episodes where it pays to know the time and the return so far.
 
 `environments` trains on environments that are no tables (see `learning_problems`), by default with a budget of episodes
 each, and tests what is kept on fresh episodes; five seeds, beside the score algorithm and PPO. Those of
 `environments-aside` are for one last look. `peers` runs PPO, which is Stable-Baselines3's at its defaults, and keeps
 what it reached for the table; its interpreter may be another one. `--only` names some of the problems. `trading` says
-how much its environment can be worth.
+how much its environment can be worth. `times` counts seconds of one processor: until CartPole's pole is kept up, and
+for 1,000 episodes of the pendulum.
 
 `gymnasium` trains on Gymnasium's toy texts with 20,000 episodes and one seed, and tests the kept policy on 20,000 more.
 """
@@ -50,6 +54,7 @@ import riskgrad as rg
 from riskgrad.exact.optimal import best_deterministic, deterministic_laws
 from riskgrad.mdp import FiniteMDP
 from riskgrad.mdp.models import MODELS, inventory, two_roads
+from riskgrad.random import Purpose, Stream
 from riskgrad.types import DiscreteLaw
 
 SEEDS: Final = range(5)
@@ -60,6 +65,8 @@ TOY_TEXTS: Final[dict[str, dict[str, int]]] = {
     "CliffWalking-v1": {"horizon": 200},  # it has none of its own
     "Blackjack-v1": {"horizon": 20},  # nor has this one
 }
+REMEMBERED: Final = (("inventory", "cvar:0.1"), ("risky-safe", "mean-variance:0.1"))
+FRESH: Final = 1_000_000  # episodes that judge a policy with memory
 MEAN, TAIL = rg.risk.Mean(), rg.risk.CVaR(0.1)
 
 
@@ -200,6 +207,43 @@ def batches() -> None:
             print(f"| {name} | {risk} | {ours:.1f} | {theirs:.1f} | {ours / theirs:.2f} |", flush=True)
 
 
+def remembering() -> None:
+    """Print what policies that know the time and the return so far are worth, by fresh episodes."""
+    print("| model | measure | best without memory | by seed | least | s |")
+    print("|---|---|---|---|---|---|")
+    for name, risk in REMEMBERED:
+        mdp, rho = MODELS[name](), rg.risk.parse(risk)
+        plain, source = rho.value(best_deterministic(mdp, rho)[1]), rg.sources.TabularSource(mdp)
+        found: list[float] = []
+        began = time.perf_counter()
+        for seed in SEEDS:
+            run = rg.train(mdp, risk, max_episodes=100_000, memory="both", seed=seed)
+            played = source.returns(run.policy, run.theta[None], FRESH, Stream(seed, Purpose.EVALUATION))
+            found.append(float(rho.estimate(played.values[0])))
+        seconds = (time.perf_counter() - began) / len(SEEDS)
+        told = ", ".join(f"{value:.3f}" for value in found)
+        print(f"| {name} | {risk} | {plain:.3f} | {told} | {min(found):.3f} | {seconds:.0f} |", flush=True)
+
+
+def times() -> None:
+    """Print seconds of one processor, in one thread of one process."""
+    print("| environment | until | seed | episodes | processor seconds |")
+    print("|---|---|---|---|---|")
+    for env, until, level in (("CartPole-v1", "a batch has 475", 475.0), ("Pendulum-v1", "1,000 episodes", np.inf)):
+        alone = {"threads": 1} if env == "CartPole-v1" else {"backend": "serial"}
+        rg.train(env, "mean", iterations=2, **alone)  # compiles
+        for seed in SEEDS:
+            began = time.process_time()
+
+            def stop(line: dict[str, float], _: object, level: float = level) -> bool:
+                return line["mean"] >= level
+
+            episodes = 600 if env == "CartPole-v1" else 1_000
+            run = rg.train(env, "mean", max_episodes=episodes, seed=seed, callback=stop, **alone)
+            seconds = time.process_time() - began
+            print(f"| {env} | {until} | {seed} | {run.episodes_used:,} | {seconds:.1f} |", flush=True)
+
+
 def trading() -> None:
     """Print the most that trading can be worth."""
     print("| measure | discount | the most there is | who knows |")
@@ -219,10 +263,12 @@ def main() -> None:
         "chosen": lambda: problems(CHOSEN, shipped=True),
         "set-aside": lambda: problems(SET_ASIDE, shipped=False),
         "batches": batches,
+        "memory": remembering,
         "environments": lambda: print_table(some(learning_problems.CHOSEN), range(given.seeds), range(given.beside)),
         "environments-aside": lambda: print_table(
             some(learning_problems.SET_ASIDE), range(given.seeds), range(given.beside)
         ),
+        "times": times,
         "trading": trading,
         "peers": lambda: measure_peers(some(learning_problems.CHOSEN), range(given.seeds), given.seconds, given.steps),
         "gymnasium": toy_texts,

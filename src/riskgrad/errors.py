@@ -8,6 +8,7 @@
     ├── ContractError (AssertionError)   a user's part does not keep what it promises
     ├── EpisodeError (RuntimeError)  an environment failed; names it, the policy's row, the seed and the step
     ├── WorkerError (RuntimeError)   a process that did a part of the work died, or could not read it
+    ├── LearningError (RuntimeError) what is learned is no longer a number; names the iteration or the size
     └── StorageError (OSError)       the disk is full, a folder is read-only, a file cannot be read
         └── DamagedFileError         a file is not what was written to it
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.best import best_laws
 from support.training import log_of
 
 import riskgrad as rg
 from riskgrad.errors import DamagedFileError, InputError
-from riskgrad.exact.optimal import best_deterministic
 from riskgrad.mdp.models import inventory, risky_safe, ruin, slippery_grid, two_roads
 from riskgrad.policy import TabularGibbs
 from riskgrad.random import Purpose, Stream
@@ -178,11 +178,12 @@ def test_bad_input_gets_one_line_with_what_to_do():
         assert "\n" not in str(caught.value)
 
 
-def share_of_gap(mdp, risk, **options):
+def share_of_gap(build, risk, **options):
     """Give the part of the way from uniform to the best policy without memory, in exact values."""
-    rho, policy = rg.risk.parse(risk), TabularGibbs(mdp.n_states, mdp.n_actions)
+    mdp, rho = build(), rg.risk.parse(risk)
+    policy = TabularGibbs(mdp.n_states, mdp.n_actions)
     run = rg.train(mdp, risk, **options)
-    low, high = rg.exact.value(mdp, policy, np.zeros(policy.dim), rho), rho.value(best_deterministic(mdp, rho)[1])
+    low, high = rg.exact.value(mdp, policy, np.zeros(policy.dim), rho), rho.value(best_laws(build)[risk])
     return (rg.exact.value(mdp, run.policy, run.theta, rho) - low) / (high - low)
 
 
@@ -190,10 +191,11 @@ def share_of_gap(mdp, risk, **options):
 @pytest.mark.parametrize("build", [two_roads, risky_safe])
 def test_short_problems_are_solved_in_few_episodes(build, risk):
     for seed in (0, 1):
-        assert share_of_gap(build(), risk, algorithm="critic", max_episodes=10_000, seed=seed) >= 0.99
+        assert share_of_gap(build, risk, algorithm="critic", max_episodes=10_000, seed=seed) >= 0.99
 
 
 MODELS = [two_roads, inventory, ruin, risky_safe, slippery_grid]
+SEEDS = range(3)  # `python benchmarks/learning.py chosen` has five
 TOO_CLOSE = pytest.mark.xfail(
     strict=True,
     reason="50,000 episodes cannot tell the two best policies, 1.318 and 1.313: 2 of 5 seeds reach 0.99, the others "
@@ -209,7 +211,7 @@ PROBLEMS = [
 @pytest.mark.skipif(not os.environ.get("RISKGRAD_NEED_LEARNING"), reason="slow; the gate runs it")
 @pytest.mark.parametrize(("build", "risk"), PROBLEMS)
 def test_the_shipped_models_are_solved(build, risk):
-    shares = [share_of_gap(build(), risk, max_episodes=50_000, seed=seed) for seed in range(5)]
+    shares = [share_of_gap(build, risk, max_episodes=50_000, seed=seed) for seed in SEEDS]
     assert min(shares) >= 0.99, shares
 
 

@@ -54,6 +54,17 @@ def test_held_out_values_at_one_constant_are_told():
     assert judge_history("cvar:0.1", history, -0.5) == []
     late = [line(risk=k, held_out=-1.0 if k > 6 else None) for k in range(9)]
     assert judge_history("cvar:0.1", late, -1.0) == []
+    from_there_on = [line(risk=-1.0), *late[1:]]
+    assert "from the first on" in judge_history("cvar:0.1", from_there_on, -1.0)[0]
+    assert judge_history("cvar:0.1", from_there_on, -0.5) == []
+    assert judge_history("cvar:0.1", [line(risk=-1.0), *[line(risk=-2.0)] * 8], -1.0) == []  # one value is no constant
+
+
+def test_the_critic_tells_held_out_values_at_one_constant():
+    """One batch in many has no loss at all, so that the measure was not flat; what is judged always has some."""
+    run = rg.train(gamble(0.05), "cvar:0.02", algorithm=rg.Critic(episodes=40), iterations=200, held_out=600)
+    assert len({told["risk"] for told in run.history}) > 1
+    assert any("by held-out episodes was -1 for every policy judged, from the first on" in note for note in run.notes)
 
 
 def test_what_stood_still_for_another_reason_or_too_briefly_is_not_told():

@@ -112,6 +112,16 @@ def test_every_combination_is_a_state_of_its_own_one_by_one_and_in_batches(name)
     assert len(set(alone)) == len({str(each) for each in samples})
 
 
+def test_combinations_are_a_vector_where_no_table_can_act():
+    reader = observation_reader(HAND, counts=False)
+    assert reader.gives == Vectors(45)
+    assert np.flatnonzero(reader.read((3, 2, 1))).tolist() == [3, 32 + 2, 43 + 1]
+    assert batch_reader(HAND, counts=False) is None
+    vector = Vectors(45)
+    for actions, gives in ((TWO, States(704)), (spaces.MultiDiscrete([2, 3]), vector), (spaces.Box(0, 1), vector)):
+        assert GymnasiumSource(lambda a=actions: Spaced(HAND, a, (3, 2, 1)), horizon=3).gives == gives
+
+
 @pytest.mark.parametrize(
     ("given", "reason"),
     [

@@ -1,13 +1,13 @@
 # pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
 """The critic algorithm: ascent along what a critic of the influence says.
 
-Where observations are states, several ways to the measure are in a race. Each iteration plays a batch with every ascent
-that is still in it, adds its steps to the log, makes a model of all that was ever played, and lets each ascent take a
-few steps along the gains of its actions in that model: under the utility that its measure is at its own law of the
-return there. See `riskgrad.training.race`.
+Where observations are states, several ways to the measure are tried side by side, in a race. Each iteration plays a
+batch with every ascent that is still in it, adds its steps to the log, makes a model of all that was ever played, and
+lets each ascent take a few steps along what its actions gain in that model. A gain is in expected utility, the utility
+being the influence of the measure at the law of the return that the model gives. See `riskgrad.training.race`.
 
-Where observations are vectors, the critic is a network of quantiles. Each iteration plays a batch, reads what its steps
-gained off the critic, and goes over the batch several times; see `riskgrad.training.rehearsal`.
+Where observations are vectors, the critic is a network of quantiles. Each iteration plays a batch, asks the critic what
+its steps gained, goes over it in several passes, and fits the critic to it. See `riskgrad.training.rehearsal`.
 
 Where observations do not determine what follows, a critic is wrong. With `bootstrap=False` gains are what episodes of
 the current policy brought, less the critic's value, which makes them less noisy: a wrong critic adds no bias.

@@ -1,9 +1,9 @@
-"""The critic of the influence: what an action is worth under the utility that a risk measure is at the current policy.
+"""The critic of the influence: what an action gains for a risk measure, as expected utility.
 
 At any policy the gradient of a smooth law-invariant measure is that of an expected utility E[u(R)], u its influence
 there. Under a utility the state is (observation, time, return so far).
 
-    utility.py       the utility that a measure is at a law
+    utility.py       the utility that stands for a measure near a law of the return
 
 Where observations are states, transitions do not depend on who acted, so that every step ever played tells about them,
 without importance weights:

@@ -3,7 +3,7 @@
     T steps   S states   A actions   rows of a policy's table: S, or S for each cell of its memory
 
 A graph has a node for each (time, state, return so far) that the model can reach, the return at knots between which
-everything is straight. One sweep forward gives the law of the return under a policy; one sweep backward gives Q - V for
+everything is linear. One sweep forward gives the law of the return under a policy; one sweep backward gives Q - V for
 a utility of the return, averaged over the visits to each row of the policy's table.
 """
 

@@ -4,9 +4,9 @@
     V(x) = mean_i u(y + discount^t Z_i(x))        the value under a utility u, y being the return so far
 
 One critic serves every utility, so that the law of the return, and with it u, may move from one batch to the next; for
-the mean it is the value of an ordinary actor-critic. It is fitted to what came after random numbers of steps and to a
-random quantile of what it expected there. Its outputs are in units of the spread of what it has seen; when these move,
-the last layer is corrected, so that what it says stays the same.
+the mean it is the value of an ordinary actor-critic. The target of a step is what was earned within a random number of
+steps after it, and one of the quantiles that the critic expected there, at random. Outputs are in units of the spread
+of what was seen so far; when the units change, the last layer is corrected, so that the critic says what it said.
 """
 
 from collections.abc import Mapping

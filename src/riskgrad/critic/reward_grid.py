@@ -1,4 +1,4 @@
-"""A grid for rewards of very many values, which keeps their mean.
+"""A grid for rewards that have very many values: each is split between two points so that its mean is kept.
 
 A model has an outcome for each reward that followed a step, so that rewards from a continuum would make one for each
 step that was ever played. Beyond 2,048 values each reward is therefore split between its neighbors on a grid, with

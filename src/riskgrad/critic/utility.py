@@ -1,4 +1,7 @@
-"""The utility that a measure is at a law: its influence there, as a function of every return."""
+"""The utility that stands for a measure near a law of the return: its influence there, as a function of every return.
+
+A small change of the law changes the measure as it changes the mean of this utility.
+"""
 
 from dataclasses import dataclass
 

@@ -2,9 +2,9 @@
 
     B observations   n_0 = k, n_1, ..., n_L units of the layers   d parameters
 
-Every sum of products is one `add_products`: what goes into a layer times its weights, what comes back times the weights
-turned over, and what went in, turned over, times what came back. Sums run in the order of their terms and each product
-is rounded, so that an answer has the same bits on every machine.
+Three products of matrices are all there is, and `add_products` does each of them: inputs times weights on the way
+forward; on the way back slopes times the transposed weights, and transposed inputs times slopes. Sums run in the order
+of their terms and each product is rounded, so that an answer has the same bits on every machine.
 
 What comes out of each layer is kept by `forward_and_keep`, so that `pull_back_kept` need not go forward again.
 """
@@ -61,14 +61,14 @@ def add_products(left: FloatArray, right: FloatArray, first: int, out: FloatArra
 
 
 @helper
-def _turn(matrix: FloatArray) -> FloatArray:
-    """Give a matrix turned over, in memory as well."""
+def _transpose(matrix: FloatArray) -> FloatArray:
+    """Give the transposed matrix, laid out row by row."""
     rows, columns = matrix.shape
-    turned = np.empty((columns, rows))
+    swapped = np.empty((columns, rows))
     for i in range(rows):
         for j in range(columns):
-            turned[j, i] = matrix[i, j]
-    return turned
+            swapped[j, i] = matrix[i, j]
+    return swapped
 
 
 @kernel
@@ -116,14 +116,14 @@ def pull_back_kept(
         n_in, n_out = sizes[layer], sizes[layer + 1]
         end = start + n_in * n_out
         below = inputs if layer == 0 else kept[place : place + size * n_in].reshape(size, n_in)
-        add_products(_turn(below), slope.ravel(), 0, gradient[start:end].reshape(n_in, n_out))
+        add_products(_transpose(below), slope.ravel(), 0, gradient[start:end].reshape(n_in, n_out))
         biases = gradient[end : end + n_out]
         for b in range(size):
             for j in range(n_out):
                 biases[j] += slope[b, j]
         if layer > 0:
             pulled = np.zeros((size, n_in))
-            add_products(slope, _turn(theta[start:end].reshape(n_in, n_out)).ravel(), 0, pulled)
+            add_products(slope, _transpose(theta[start:end].reshape(n_in, n_out)).ravel(), 0, pulled)
             flat, units = pulled.ravel(), below.ravel()
             if relu:
                 for i in range(len(flat)):

@@ -1,4 +1,4 @@
-"""Where the return so far is kept apart: the knots of each time, between which everything is straight.
+"""The knots of the return so far at each time; between neighboring knots chances and values are linear.
 
 Where few returns can be reached, each is a knot and nothing is rounded. Elsewhere half of the knots are quantiles of
 what recent episodes had earned by then, where the chances are, and half are spread over all that can be reached, where

@@ -1,4 +1,4 @@
-"""Quantiles by a network, fitted: minibatch after minibatch of the quantile loss, each with a step of Adam."""
+"""The fit of a network of quantiles: a step of Adam on the quantile loss of each minibatch; and sums along episodes."""
 
 from typing import NamedTuple
 

@@ -21,7 +21,7 @@ from riskgrad.kernels.streams import fill_uniforms
 from riskgrad.policy import Greedy, Policy
 from riskgrad.random import GOLDEN, Purpose, Stream, mix
 from riskgrad.sources.gymnasium.spaces import action_writer, observation_reader
-from riskgrad.types import ObservationKind, States
+from riskgrad.types import Choice, ObservationKind, States
 
 
 class RunPlayer:
@@ -48,8 +48,9 @@ class RunPlayer:
         self._policy = Greedy(policy) if greedy else policy
         self._thetas = check_theta(theta, policy.dim)[np.newaxis]
         self._key = Stream(seed, Purpose.EVALUATION).keys(np.zeros(1, dtype=np.int64))
-        self._reader = None if env is None else observation_reader(env.observation_space)
         self._writer = None if env is None else action_writer(env.action_space)
+        counts = self._writer is None or isinstance(self._writer.takes, Choice)
+        self._reader = None if env is None else observation_reader(env.observation_space, counts=counts)
         self._episode = -1
         self._stream = np.zeros(1, dtype=np.uint64)
         self._time, self._total, self._factor, self._waiting = 0, 0.0, 1.0, False

@@ -3,8 +3,8 @@
 Each cause is told once, the first of these that holds: the measure was flat, held-out episodes could not tell iterates
 apart, or the policy stopped learning. A run that has converged stands still as well, so the words leave that open.
 
-A model that was learned and foresees clearly other returns than episodes have is told besides: it takes observations
-for states that determine what follows.
+A learned model that expects clearly other returns than episodes bring is also told: such a model takes observations
+for states, and in this environment they do not determine what follows.
 """
 
 import math
@@ -49,8 +49,10 @@ def _find_flat(risk: str, history: Sequence[Line]) -> str | None:
 
 def _find_constant(risk: str, history: Sequence[Line], held_out: float | None) -> str | None:
     values = _column(history, "held_out")
-    # an algorithm that judges late iterates alone may have converged before
-    if held_out is None or len(values) < 2 or history[0].get("held_out") is None or {*values, held_out} != {held_out}:
+    if history[0].get("held_out") is None:
+        # where late iterates alone are judged, the run may have converged before; the first batch says where it began
+        values = [history[0].get("risk"), *values]
+    if held_out is None or len(values) < 2 or {*values, held_out} != {held_out}:
         return None
     return (
         f"{risk} by held-out episodes was {held_out:.6g} for every policy judged, from the first on, so that the mean "

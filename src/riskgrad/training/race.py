@@ -1,8 +1,9 @@
 """A race of ascents to one measure: each follows a way of its own, all learn from one log, and the best goes on.
 
 No one way is right for every problem (see `riskgrad.paths`). Each iteration's episodes are shared among the ascents, so
-that a race costs none; what one plays teaches all. After three fifths of the run the two that are best in the learned
-model go on, and at its end the better one is taken, unless held-out episodes clearly prefer the other.
+that a race costs no more than one ascent; what one plays teaches all. After three fifths of the run the two that are
+best in the learned model go on, and at its end the better one is taken, unless held-out episodes clearly prefer the
+other.
 """
 
 import math

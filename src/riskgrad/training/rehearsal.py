@@ -1,12 +1,15 @@
-"""One iteration with a critic of quantiles: play a batch, read what its steps gained, go over it several times.
+"""One iteration with a critic of quantiles: play a batch, weigh its steps, let the policy climb, fit the critic.
 
-A batch of whole episodes of the current policy is played. The gain of a step is how much the value under the measure's
-utility rose with it, and with the steps after it ever less: the sum over j of 0.8^j (V(x_{t+j+1}) - V(x_{t+j})), the
-last value being the utility of the return. The policy then climbs the clipped surrogate of these gains, minibatch after
-minibatch, several times over, until it has moved as far as it is trusted to. The critic is fitted to the same batch
-after that, so that no gain is explained away by a value that was fitted to it.
+A batch of whole episodes of the current policy is played. The gain of step t is the rise of the value under the
+measure's utility, with that step and, each counting 0.8 times the one before, with the steps after it:
 
-For the mean, the utility is the return, and these are the gains of an ordinary actor-critic.
+    A_t = sum over j of 0.8^j (V(x_{t+j+1}) - V(x_{t+j})),        the last value being the utility of the return
+
+The policy climbs the clipped surrogate of these gains, minibatch after minibatch, in several passes over the batch,
+until it has moved as far as `trust` allows. The critic is fitted to the same batch only after that: a value that was
+fitted to an episode would already hold what its steps gained.
+
+For the mean, the utility is the return, and these are the gains of an ordinary actor-critic (GAE with lambda = 0.8).
 """
 
 from dataclasses import replace

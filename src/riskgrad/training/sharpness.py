@@ -1,9 +1,9 @@
-"""How sharp the kept policy is: the same preferences times a factor, or for numbers the same spread over it.
+"""How sharp the kept policy is: its preferences are multiplied by a factor, or its normal spread is divided by it.
 
-A softmax learns from what it tries, so that it is left a little random where a sure policy would do better. The last
-iterate is therefore also tried with its preferences times 2, 4, 8 and 16. The factor that is best in the learned model
-is taken, unless held-out episodes clearly prefer another one, or the iterate that was judged late in the run. Where no
-model was learned, as for a network, held-out episodes alone decide.
+A policy learns from what it tries, so that training leaves it a little random where a sure one would do better. The
+last iterate is therefore also tried with its preferences times 2, 4, 8 and 16. The factor that is best in the learned
+model is taken, unless held-out episodes clearly prefer another one, or the iterate that was judged late in the run.
+Where no model was learned, as for a network, held-out episodes alone decide.
 """
 
 import math

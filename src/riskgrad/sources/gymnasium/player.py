@@ -22,6 +22,7 @@ from riskgrad.sources.gymnasium.lanes import SingleLanes
 from riskgrad.sources.gymnasium.recipe import Env, EnvRecipe, name_of
 from riskgrad.sources.gymnasium.spaces import action_writer, batch_reader, observation_reader
 from riskgrad.sources.gymnasium.vector import VectorLanes
+from riskgrad.types import Choice
 
 MOST_PLAYERS: Final = 4  # kept in a worker process
 MAKING: Final = 1.0  # seconds after which no more environments are made; how many there are changes no number
@@ -68,7 +69,9 @@ class Player:
         self.horizon = limit
         self.space, self.action_space = (_space(first, name) for name in ("observation_space", "action_space"))
         one_hot = strip_wrappers(first) is first.unwrapped and bool(first.unwrapped.metadata.get("soft_one_hot"))
-        self.reader, self.writer = observation_reader(self.space, one_hot), action_writer(self.action_space)
+        self.writer = action_writer(self.action_space)
+        self._counts = isinstance(self.writer.takes, Choice)
+        self.reader = observation_reader(self.space, one_hot, self._counts)
         self._envs: list[Env] = [first]
         self._full = rules.recipe.is_single
         self._vector = self._find_vector_form()
@@ -105,7 +108,7 @@ class Player:
             self._full = self._full or time.perf_counter() - begin > MAKING
 
     def _find_vector_form(self) -> VectorLanes | None:
-        rules, read = self._rules, batch_reader(self.space)
+        rules, read = self._rules, batch_reader(self.space, self._counts)
         if rules.native is False:
             return None
         trial = None if read is None else self._try_vector_form()

@@ -2,9 +2,9 @@
 
     Discrete observations                      integer states from 0, for tables; networks read them as one-hot
     MultiDiscrete, MultiBinary, and Tuple and  integer states too, one for each combination, where there are at most
-    Dict of discrete parts                     16,384 of them (see `products`)
+    Dict of discrete parts                     16,384 of them (see `products`) and actions are Discrete
     Box                                        a vector of its numbers
-    other Tuples and Dicts                     one vector, flattened as Gymnasium does (discrete parts one-hot)
+    all others                                 one vector, flattened as Gymnasium does (discrete parts one-hot)
 
     Discrete actions                           Python integers, from the space's start
     MultiDiscrete                              arrays of its type
@@ -55,12 +55,13 @@ class ObservationReader:
         return np.zeros(count, dtype=np.int64) if isinstance(self.gives, States) else np.zeros((count, self.size))
 
 
-def observation_reader(space: Space[Any], one_hot: bool = False) -> ObservationReader:
+def observation_reader(space: Space[Any], one_hot: bool = False, counts: bool = True) -> ObservationReader:
     """Give how the observations of a space are read; refuse a space that no policy reads.
 
     Args:
         space: the observation space.
         one_hot: whether the numbers of a Box are known to be a soft one-hot.
+        counts: whether combinations of discrete parts are states; without Discrete actions there is no table for them.
     """
     _refuse_unknown(space, "observation")
     if isinstance(space, spaces.Discrete):
@@ -68,7 +69,7 @@ def observation_reader(space: Space[Any], one_hot: bool = False) -> ObservationR
         return ObservationReader(
             States(n), lambda found: read_state(found, n, start), lambda every, to: _write_states(every, n, start, to)
         )
-    if (product := find_product(space)) is not None:
+    if counts and (product := find_product(space)) is not None:
         return ObservationReader(States(product.n_states), product.read, product.write)
     size = flatdim(space)
     if isinstance(space, spaces.Box | spaces.MultiBinary):
@@ -78,12 +79,12 @@ def observation_reader(space: Space[Any], one_hot: bool = False) -> ObservationR
     return ObservationReader(Vectors(size), lambda found: _flatten_observation(space, found), lambda _, __: False)
 
 
-def batch_reader(space: Space[Any]) -> Callable[[Any], NDArray[Any]] | None:
+def batch_reader(space: Space[Any], counts: bool = True) -> Callable[[Any], NDArray[Any]] | None:
     """Give how a batch of observations [B, ...] is read at once; None for spaces that are read one by one."""
     if isinstance(space, spaces.Discrete):
         n, start = int(space.n), int(space.start)
         return lambda found: _read_states(found, n, start)
-    if (product := find_product(space)) is not None:
+    if counts and (product := find_product(space)) is not None:
         return product.read_batch
     if isinstance(space, spaces.Box | spaces.MultiBinary):
         shape = space.shape or ()
