@@ -5,6 +5,7 @@ import re
 import resource
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -32,9 +33,22 @@ def test_demo(tmp_path):
     gives, better = numbers(traded, r"So it gives up (\S+) on average, and its worst days are (\S+) better")
     assert gives < 3
     assert better > 50
+    compare_with_readme(neutral, averse)
     assert where == f"The report is in {tmp_path / 'out' / 'report.html'}: open it in any browser."
     assert 100_000 < (tmp_path / "out" / "report.html").stat().st_size < 1_000_000
     assert 30_000 < (tmp_path / "out" / "maze.svg").stat().st_size < 200_000
+
+
+def compare_with_readme(neutral, averse):
+    """The README, its picture and its alternative text say what the demonstration prints."""
+    root = Path(__file__).parents[1]
+    text = " ".join((root / "README.md").read_text().split())
+    picture = (root / "docs" / "maze.svg").read_text().replace("\N{MINUS SIGN}", "-")
+    for line in (neutral, averse):
+        mean, worst = numbers(line, r"(\S+) on average and (\S+) on its")
+        assert f"mean {mean:g}, worst 5% {worst:g}" in text
+        assert re.search(rf"{mean:g} on average, (?:and )?{worst:g}\b", text)
+        assert f"mean {mean:g} · worst 5%: {worst:g} ·" in picture
 
 
 def numbers(line, pattern):

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from riskgrad.checks import check_theta
 from riskgrad.errors import InputError, checks_keywords
 from riskgrad.evaluation.table import Table, table_of_returns
+from riskgrad.making import refuse_import
 from riskgrad.mdp import FiniteMDP
 from riskgrad.policy import Greedy, Policy
 from riskgrad.random import Purpose, Stream
@@ -24,7 +25,7 @@ Risks = str | RiskMeasure | Sequence[str | RiskMeasure]
 @checks_keywords("rg.evaluate")
 def evaluate(
     run: Run | tuple[Policy, ArrayLike],
-    env: Environment,
+    env: Environment | None = None,
     risk: Risks | None = None,
     episodes: int = 10_000,
     confidence: float = 0.95,
@@ -40,7 +41,7 @@ def evaluate(
 
     Args:
         run: a run, evaluated at its `theta`; or a pair (policy, theta).
-        env: what `rg.train` takes: a source, a `FiniteMDP`, or an environment.
+        env: what `rg.train` takes: a source, a `FiniteMDP`, or an environment; None takes what the run was trained on.
         risk: one measure or several, as strings or objects; None is the run's own measure and the mean.
         episodes: how many fresh episodes.
         confidence: of each interval, in (0, 1).
@@ -56,6 +57,8 @@ def evaluate(
     """
     if not isinstance(run, Run) and not (isinstance(run, tuple) and len(run) == 2 and isinstance(run[0], Policy)):
         raise InputError("run", "be a run or a pair (policy, theta)", run)
+    if env is None:
+        env = find_env({"": run} if isinstance(run, Run) else {})
     options = play_options(run, env, horizon, discount, env_options)
     if risk is None:
         own = [run.risk, parse("mean")] if isinstance(run, Run) else [parse("mean")]
@@ -72,6 +75,22 @@ def evaluate(
         stream = Stream(seed, Purpose.EVALUATION)
         values = source.returns(Greedy(policy) if greedy else policy, at, episodes, stream).values[0]
     return table_of_returns(values, measures, bounds, confidence, seed=seed)
+
+
+def find_env(runs: Mapping[str, Run], how: str = "with --env, or env= in Python") -> str:
+    """Give the environment that runs say they were trained on; nothing is imported because a file names it.
+
+    Args:
+        runs: by name, as a message calls them.
+        how: the user can name it instead.
+    """
+    for label, run in runs.items():
+        if run.settings.env is None:
+            name = f"the run {label}".strip()
+            raise InputError("env", f"be given, since {name} does not say what it was trained on", None)
+    if not runs:
+        raise InputError("env", "be given, since a policy does not say what it was trained on", None)
+    return refuse_import(str(next(iter(runs.values())).settings.env), f"if you trust it, name it yourself {how}")
 
 
 def play_options(

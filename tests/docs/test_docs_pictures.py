@@ -1,6 +1,7 @@
 """The pictures of the docs are in step with the library: quick ones are computed anew, and every one is used."""
 
 import importlib.util
+import os
 import re
 from pathlib import Path
 
@@ -29,6 +30,15 @@ def test_a_picture_says_what_the_library_computes(name):
     assert sorted(LABEL.findall(kept)) == sorted(LABEL.findall(pictures.as_text(name, (page, words))))
 
 
+@pytest.mark.skipif(
+    not os.environ.get("RISKGRAD_NEED_LEARNING"), reason="two trainings; RISKGRAD_NEED_LEARNING=1 runs it"
+)
+@pytest.mark.parametrize("name", sorted(pictures.SLOW))
+def test_a_walk_is_what_training_gives(name):
+    kept = (DOCS / "pictures" / f"{name}.svg").read_text()
+    assert WORDS.findall(kept) == [pictures.SLOW[name]()[1]], "run python docs/pictures.py"
+
+
 def test_every_picture_is_made_here_and_used():
     kept = {place.stem for place in (DOCS / "pictures").glob("*.svg")}
     assert kept == set(pictures.QUICK) | set(pictures.SLOW)
@@ -47,8 +57,8 @@ def test_a_picture_alone_follows_the_scheme_and_asks_for_nothing():
 def test_the_text_beside_a_picture_has_its_numbers():
     """What the pages say of the maze, which takes too long to train here."""
     said = "".join(WORDS.findall("".join((DOCS / "pictures" / f"{n}.svg").read_text() for n in pictures.SLOW)))
-    for number in ("35 of 40", "0 of 40", "3.40", "-65.47", "2.20", "-5.28"):
+    for number in ("35 of 40", "0 of 40"):
         assert number in said
     page = (DOCS / "tutorial.md").read_text()
-    for words in ("3.4 on average, and -65 over", "2.2 on average, and -5.3 over", "35 of them pass", "none passes"):
+    for words in ("35 of them pass", "none passes"):
         assert words in " ".join(page.split())

@@ -7,10 +7,16 @@ imports are inside the commands, so that `--help` is quick. A file here is a com
 
 import importlib
 import pkgutil
+import re
 import sys
+from functools import partial
+from typing import Any
 
+import typer
+import typer.main
 from rich.console import Console
 
+from riskgrad.cli.printing import say
 from riskgrad.cli.shared import COMMANDS as COMMANDS
 from riskgrad.cli.shared import app as app
 from riskgrad.errors import RiskgradError
@@ -34,9 +40,25 @@ def main(arguments: list[str] | None = None) -> None:
     except (RiskgradError, OSError, MemoryError) as problem:
         if "--debug" in words:
             raise
-        _say(f"out of memory: {problem}" if isinstance(problem, MemoryError) else str(problem))
+        _say(f"out of memory: {problem}" if isinstance(problem, MemoryError) else _in_flags(str(problem), words))
         raise SystemExit(2) from None
 
 
+def _in_flags(message: str, words: list[str]) -> str:
+    """Turn the arguments that a message speaks of, before "must" or as `name=value`, into the flags of the command."""
+    command: Any = typer.main.get_command(app)
+    called = next((command.commands[word] for word in words if word in command.commands), None)
+    if called is None:
+        return message
+    context = command.make_context("riskgrad", [], resilient_parsing=True)
+    options = [one for one in called.get_params(context) if one.opts[0].startswith("--")]
+    flags: dict[str, str] = {option.name: option.opts[0] for option in options}
+    subject, must, rest = message.partition(" must ")
+    if all(word in flags or word == "and" for word in subject.split()):
+        subject = " ".join(flags.get(word, word) for word in subject.split())
+    replace = partial(re.sub, r"\b(\w+)=(?=[\w\"'-])", lambda at: f"{flags[at[1]]} " if at[1] in flags else at[0])
+    return f"{subject}{must}{replace(rest)}"
+
+
 def _say(words: str) -> None:
-    Console(stderr=True, highlight=False, soft_wrap=True).print(f"riskgrad: {words}", markup=False)
+    say(f"riskgrad: {words}", Console(stderr=True, highlight=False))

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from riskgrad.cli import shared
+from riskgrad.cli.printing import print_json, print_table
 from riskgrad.errors import InputError
 
 
@@ -46,18 +46,20 @@ def bounds(
 
         plot_bounds(rows, plot)
     if as_json:
-        shared.print_json([asdict(row) for row in rows])
+        print_json([asdict(row) for row in rows])
         return
     name = "OffP-SF" if off_policy else "OnP-SF"
-    table = Table(title=f"{name} on {env}, {risk}, N = {iterations}", show_lines=True)
-    table.add_column("")
-    for column in ("literal", "sharp", "measured"):
-        table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("how to read it")
-    for row in rows:
-        numbers = (_figure(value) for value in (row.literal, row.sharp, row.measured))
-        table.add_row(f"{row.meaning}\n{row.symbol}", *numbers, row.reading)
-    shared.console.print(table)
+    columns = ("constant or bound", "literal", "sharp", "measured", "how to read it")
+    cells = [
+        (
+            f"{row.meaning}, {row.symbol}",
+            *(_figure(value) for value in (row.literal, row.sharp, row.measured)),
+            row.reading,
+        )
+        for row in rows
+    ]
+    title = f"{name} on {env}, {risk}, N = {iterations}"
+    print_table(title, columns, cells, numbers=columns[1:4], prose=(columns[0], columns[4]))
 
 
 def _figure(value: float | None) -> str:

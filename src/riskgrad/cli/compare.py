@@ -3,9 +3,9 @@
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
-from riskgrad.cli.shared import AsJson, Confidence, FreshEpisodes, RunPaths, Seed, Where, app, console, print_json
+from riskgrad.cli.printing import print_json, print_table, say
+from riskgrad.cli.shared import AsJson, Confidence, FreshEpisodes, RunPaths, Seed, Where, app
 
 
 @app.command()
@@ -31,16 +31,18 @@ def compare(
     if as_json:
         print_json(found.as_dict())
         return
-    console.print(
-        f"{episodes:,} episodes, the same for all runs; larger is better; intervals at {percent(confidence)}."
-    )
+    say(f"{episodes:,} episodes, the same for all runs; larger is better; intervals at {percent(confidence)}.")
+    columns = ("measure", "first", "this", "difference", "interval", "better?")
     for second in dict.fromkeys(row.second for row in found.rows):
-        table = Table(title=f"{second} against {found.rows[0].first}", title_justify="left")
-        table.add_column("measure")
-        for column in ("first", "this", "difference", "interval", "better?"):
-            table.add_column(column, justify="right", no_wrap=True)
-        for row in found.rows:
-            if row.second == second:
-                numbers = (write(value) for value in (row.first_value, row.second_value, row.difference))
-                table.add_row(row.risk, *numbers, write_interval(row.interval), certainty(row.better, RESAMPLES))
-        console.print(table)
+        rows = [
+            (
+                row.risk,
+                *(write(value, row.interval[1] - row.interval[0]) for value in (row.first_value, row.second_value)),
+                write(row.difference, row.interval[1] - row.interval[0]),
+                write_interval(row.interval),
+                certainty(row.better, RESAMPLES),
+            )
+            for row in found.rows
+            if row.second == second
+        ]
+        print_table(f"{second} against {found.rows[0].first}", columns, rows, numbers=columns[1:])

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from riskgrad.cli.shared import Seed, app, console
+from riskgrad.cli.printing import console, say
+from riskgrad.cli.shared import Seed, app
 
 
 @app.command()
@@ -20,16 +21,15 @@ def demo(
     from riskgrad.pages import demo as story  # noqa: PLC0415 - brings matplotlib and numba
     from riskgrad.pages.live import Live  # noqa: PLC0415
 
-    console.print(
+    say(
         "A maze with two ways to the goal: a short one past a guard, who is seldom there and then costs dearly, and a "
         "long one round.\nTwo policies learn it: one for the mean return, one for its worst days (the worst 1 in 20). "
-        "The first time, loops are compiled too.",
-        soft_wrap=True,
+        "The first time, loops are compiled too."
     )
     runs = story.train_both(seed, lambda name: Live(console, None, f"{name:7}"))
-    console.print("Both play the same fresh episodes, and the report is written.")
+    say("Both play the same fresh episodes, and the report is written.")
     outcomes = story.outcomes_of(runs, seed)
     page = story.write_page(outcomes, out / "report.html", seed)
     story.draw_both(outcomes, out / "maze.svg")
     for line in ("", *story.lesson(outcomes), f"The report is in {page}: open it in any browser."):
-        console.print(line, soft_wrap=True)
+        say(line)

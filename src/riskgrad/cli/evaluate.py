@@ -5,18 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from riskgrad.cli.shared import (
-    AsJson,
-    Discount,
-    EnvName,
-    EnvOption,
-    Horizon,
-    Seed,
-    app,
-    console,
-    parse_env_options,
-    print_json,
-)
+from riskgrad.cli.printing import console, print_json, say
+from riskgrad.cli.shared import AsJson, Discount, EnvOption, Horizon, Seed, app, parse_env_options
 
 if TYPE_CHECKING:
     from riskgrad.run import Run
@@ -25,7 +15,9 @@ if TYPE_CHECKING:
 @app.command()
 def evaluate(
     run: Annotated[Path, typer.Argument(help="Folder or file of a run.")],
-    env: EnvName,
+    env: Annotated[
+        str | None, typer.Argument(help="Where to play; by default what the run was trained on.", show_default=False)
+    ] = None,
     risk: Annotated[list[str] | None, typer.Option(help="Measure to report; may be repeated.")] = None,
     episodes: Annotated[int, typer.Option(help="Fresh episodes.")] = 10_000,
     confidence: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
@@ -40,21 +32,25 @@ def evaluate(
 ) -> None:
     """Evaluate a trained policy on fresh episodes, with certified and bootstrap intervals.
 
-    Example: riskgrad evaluate runs/valley two-roads --risk mean --risk cvar:0.1
+    Example: riskgrad evaluate runs/valley --risk mean --risk cvar:0.1
     """
     from riskgrad._evaluate import evaluate as evaluate_run  # noqa: PLC0415
+    from riskgrad._evaluate import find_env  # noqa: PLC0415
     from riskgrad.run import load  # noqa: PLC0415
 
     found, given = load(run), parse_env_options(env_option)
+    name = find_env({"": found}, "after the run") if env is None else env
     where: dict[str, Any] = {"horizon": horizon, "discount": discount, "env_options": given}
-    film = None if video is None else _film_episodes(found, env, where, video, video_episodes, greedy=greedy, seed=seed)
-    table = evaluate_run(found, env, risk or None, episodes, confidence, greedy=greedy, seed=seed, **where)
+    film = (
+        None if video is None else _film_episodes(found, name, where, video, video_episodes, greedy=greedy, seed=seed)
+    )
+    table = evaluate_run(found, name, risk or None, episodes, confidence, greedy=greedy, seed=seed, **where)
     if as_json:
         print_json({**table.as_dict(), **({} if film is None else {"video": str(video), "frames": film})})
         return
-    console.print(str(table), soft_wrap=True, markup=False)
+    say(table.text(console.width if console.is_terminal else None))
     if film is not None:
-        console.print(f"The film is in {video} ({film} frames).", soft_wrap=True, markup=False)
+        say(f"The film is in {video} ({film} frames).")
 
 
 def _film_episodes(

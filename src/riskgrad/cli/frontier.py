@@ -1,14 +1,17 @@
 """The command `frontier`: a family of policies from neutral to averse."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from riskgrad.cli import shared
+from riskgrad.cli.printing import console, print_json, print_table, say
 from riskgrad.errors import InputError
+
+if TYPE_CHECKING:
+    from riskgrad.pages.family import Frontier
 
 
 @shared.app.command()
@@ -37,7 +40,6 @@ def frontier(
     from riskgrad.pages.family import frontier as family  # noqa: PLC0415
     from riskgrad.pages.live import LiveFamily  # noqa: PLC0415
     from riskgrad.pages.plots import plot_frontier  # noqa: PLC0415
-    from riskgrad.pages.prose import write, write_interval  # noqa: PLC0415
 
     where: dict[str, Any] = {
         "horizon": horizon,
@@ -46,7 +48,7 @@ def frontier(
     }
     settings: dict[str, Any] = {"episodes": episodes, "confidence": confidence, "seed": seed, "iterations": iterations}
     numbers = _numbers(levels)
-    shown = Console(stderr=True, highlight=False) if as_json else shared.console
+    shown = Console(stderr=True, highlight=False) if as_json else console
     with LiveFamily(shown, 1 + 3 * len(numbers), iterations) as live:
         count = cores() if processes is None else processes
         found = family(env, risk, numbers, against=against, processes=count, progress=live, **settings, **where)
@@ -55,22 +57,31 @@ def frontier(
     if plot is not None:
         plot_frontier(found, plot)
     if as_json:
-        shared.print_json(found.as_dict())
+        print_json(found.as_dict())
         return
-    table = Table(title=f"From neutral to averse on {env} ({episodes:,} fresh episodes each)", title_justify="left")
-    table.add_column("trained on", no_wrap=True)
-    for column in ("mean", "interval", found.against, "interval"):
-        table.add_column(column, justify="right", no_wrap=True)
-    for point in found.points:
-        cells = [
-            text for row in (point.mean, point.against) for text in (write(row.value), write_interval(row.bootstrap))
-        ]
-        table.add_row(f"{point.risk}{' *' if point.efficient else ''}", *cells)
-    shared.console.print(table)
-    shared.console.print("* no other policy is better both in the mean and in the risk")
+    _print_family(found, f"From neutral to averse on {env} ({episodes:,} fresh episodes each)")
     for text, place in (("The picture is in", plot), ("The runs are in", out)):
         if place is not None:
-            shared.console.print(f"{text} {place}.", soft_wrap=True, markup=False)
+            say(f"{text} {place}.")
+
+
+def _print_family(found: "Frontier", title: str) -> None:
+    from riskgrad.pages.prose import write, write_interval  # noqa: PLC0415
+
+    columns = ("trained on", "mean", "interval of mean", found.against, "its interval")
+    rows = [
+        (
+            f"{point.risk}{' *' if point.efficient else ''}",
+            *(
+                text
+                for row in (point.mean, point.against)
+                for text in (write(row.value, row.bootstrap[1] - row.bootstrap[0]), write_interval(row.bootstrap))
+            ),
+        )
+        for point in found.points
+    ]
+    print_table(title, columns, rows, numbers=columns[1:])
+    say("* no other policy is surely better in one and at least as good in the other")
 
 
 def _numbers(levels: str) -> list[float]:

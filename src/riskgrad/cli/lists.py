@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 
-from rich.markup import escape
-from rich.table import Table
-
-from riskgrad.cli.shared import AsJson, app, console, print_json
+from riskgrad.cli.printing import print_json, print_table
+from riskgrad.cli.shared import AsJson, app
 
 
 @app.command()
@@ -22,14 +20,17 @@ def risks(as_json: AsJson = False) -> None:
 
 @app.command()
 def policies(as_json: AsJson = False) -> None:
-    """List the policies that can be trained.
+    """List the policies that --policy takes, and those that only Python can give.
 
     Example: riskgrad policies
     """
     from riskgrad.policy import POLICIES  # noqa: PLC0415
 
-    rows = [(kind.__name__, _first_line(kind)) for kind in POLICIES.parts()]
-    _show("Policies, in riskgrad.policy; rg.train takes one as policy=", ("name", "about"), rows, as_json)
+    names = {part: name for name, part in POLICIES.named().items()}
+    found = sorted(POLICIES.parts(), key=lambda kind: kind not in names)
+    rows = [(names.get(kind, "-"), kind.__name__, _first_line(kind)) for kind in found]
+    title = "Policies; --policy takes a name, also mlp:64,64 or mlp:64,64,std=1; the others are given in Python"
+    _show(title, ("name", "class", "about"), rows, as_json)
 
 
 @app.command()
@@ -61,7 +62,7 @@ def envs(as_json: AsJson = False) -> None:
 
     shipped = [(name, "finite model", build) for name, build in sorted(MODELS.items())]
     shipped += [(name, "compiled", build) for name, build in sorted(TWINS.items())]
-    rows = [(name, kind, _first_line(build)) for name, kind, build in shipped]
+    rows = [(name, kind, _story(build)) for name, kind, build in shipped]
     _show("Shipped environments; any Gymnasium id works too", ("name", "kind", "about"), rows, as_json)
 
 
@@ -85,14 +86,16 @@ def _first_line(thing: object) -> str:
     return (thing.__doc__ or "").strip().splitlines()[0]
 
 
+def _story(build: object) -> str:
+    """Say what happens in an environment: what follows "the model of" or a colon in the first line about it."""
+    line = _first_line(build)
+    story = line.partition("the model of ")[2] or line.partition(": ")[2] or line
+    return story[:1].upper() + story[1:]
+
+
 def _show(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], as_json: bool) -> None:
     """Print a table, or the same as JSON."""
     if as_json:
         print_json([dict(zip(columns, row, strict=True)) for row in rows])
-        return
-    table = Table(title=title)
-    for column in columns:
-        table.add_column(column)
-    for row in rows:
-        table.add_row(*(escape(cell) for cell in row))
-    console.print(table)
+    else:
+        print_table(title, columns, rows, prose=("about", "default", "paper"))

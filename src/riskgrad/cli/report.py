@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from riskgrad.cli.shared import AsJson, Confidence, FreshEpisodes, RunPaths, Seed, Where, app, console, print_json
+from riskgrad.cli.printing import print_json, say
+from riskgrad.cli.shared import AsJson, Confidence, FreshEpisodes, RunPaths, Seed, Where, app
 
 
 @app.command()
@@ -31,4 +32,4 @@ def report(
     if as_json:
         print_json({"page": str(page), "bytes": page.stat().st_size, "runs": list(found)})
         return
-    console.print(f"The report is in {page} ({page.stat().st_size / 1000:.0f} kB).", soft_wrap=True, markup=False)
+    say(f"The report is in {page} ({page.stat().st_size / 1000:.0f} kB).")

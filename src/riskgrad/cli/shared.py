@@ -1,16 +1,16 @@
-"""What the commands share: the application, where it prints, and the options that many of them take."""
+"""What the commands share: the application, and the options that many of them take; `printing` has how they print."""
 
 import inspect
 import json
-import math
 from pathlib import Path
 from types import FunctionType
 from typing import Annotated, Any, cast
 
 import typer
-from rich.console import Console
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
+import riskgrad
+from riskgrad.cli.printing import NARROW, console, print_help
 from riskgrad.errors import InputError
 from riskgrad.registry import PartList
 
@@ -31,8 +31,26 @@ ORDER = (
 )
 
 
+class Command(TyperCommand):
+    """A command whose help can be read on a narrow terminal."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the help: in frames where there is room for them."""
+        if console.width < NARROW:
+            print_help(self, ctx)
+        else:
+            super().format_help(ctx, formatter)
+
+
 class InOrder(TyperGroup):
     """The commands in the order of `ORDER`."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the help: in frames where there is room for them."""
+        if console.width < NARROW:
+            print_help(self, ctx)
+        else:
+            super().format_help(ctx, formatter)
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Give the names in order; those that it does not know come last."""
@@ -40,14 +58,21 @@ class InOrder(TyperGroup):
         return sorted(self.commands, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
 
 
-app = typer.Typer(
+class Application(typer.Typer):
+    """The commands, each of class `Command` unless it says otherwise."""
+
+    def command(self, name: str | None = None, *, cls: type[TyperCommand] | None = Command, **options: Any) -> Any:
+        """Add a command."""
+        return super().command(name, cls=cls, **options)
+
+
+app = Application(
     cls=InOrder,
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     help="Train policies on the risk of the return that you care about, not only on its mean.",
 )
-console = Console(highlight=False)
 
 
 class CommandList(PartList[Any]):
@@ -103,27 +128,21 @@ FreshEpisodes = Annotated[int, typer.Option(help="Fresh episodes for each policy
 Confidence = Annotated[float, typer.Option(help="Confidence of the intervals.")]
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"riskgrad {riskgrad.__version__}")
+        raise typer.Exit
+
+
 @app.callback()
 def read_shared_options(
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     """Options that every command takes."""
-    del debug  # read by main, which also catches the errors of the options themselves
-
-
-def print_json(data: Any) -> None:
-    """Print strict JSON; a number that is not finite, such as a bound that overflows, becomes null."""
-    console.print_json(json.dumps(_without_infinity(data), allow_nan=False))
-
-
-def _without_infinity(data: Any) -> Any:
-    if isinstance(data, float):
-        return data if math.isfinite(data) else None
-    if isinstance(data, dict):
-        return {name: _without_infinity(value) for name, value in cast("dict[str, Any]", data).items()}
-    if isinstance(data, list | tuple):
-        return [_without_infinity(value) for value in cast("list[Any]", data)]
-    return data
+    del debug, version  # read by main, which also catches the errors of the options themselves; and by its callback
 
 
 def parse_env_options(given: list[str] | None) -> dict[str, Any] | None:

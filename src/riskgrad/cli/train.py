@@ -13,17 +13,17 @@ from typing import Annotated, Any, cast
 import typer
 import typer.main
 from rich.console import Console
-from typer.core import TyperCommand
 
 from riskgrad.cli.config import ENV_OPTION, read_config
-from riskgrad.cli.shared import app, console, parse_env_options, print_json
+from riskgrad.cli.printing import console, print_json, say
+from riskgrad.cli.shared import Command, app, parse_env_options
 from riskgrad.errors import InputError
 from riskgrad.settings import HOW, KEPT, Facts, Rule, TrainOptions, facts_of
 
 OWN = "own"  # where the context keeps what the algorithms' flags gave
 
 
-class TrainCommand(TyperCommand):
+class TrainCommand(Command):
     """The command with the flags of all algorithms, which are read when they are needed."""
 
     own_flags: list[Any] | None = None
@@ -155,16 +155,16 @@ def train_command(context: typer.Context, env: str, risk: str, **flags: Any) -> 
         facts = {"settings": run.settings.as_dict(), "episodes": run.episodes_used, **judged}
         print_json({**facts, "finished": run.finished, "notes": list(run.notes), "versions": run.versions})
         return
-    console.print(f"{run!r}".strip("<>"), soft_wrap=True, markup=False)
+    say(f"{run!r}".strip("<>"))
     for note in run.notes:
-        console.print(f"  note: {note}", soft_wrap=True, markup=False)
+        say(f"  note: {note}")
     if run.held_out_interval is not None:
         low, high = run.held_out_interval
         doubt = f"; not reliable: {run.held_out_flag}" if run.held_out_flag else ""
         words = f"{run.held_out_risk:.4g}, 95% from {low:.4g} to {high:.4g}{doubt}"
-        console.print(f"{risk} by held-out episodes: {words}", soft_wrap=True, markup=False)
+        say(f"{risk} by held-out episodes: {words}")
     if out is not None:
-        console.print(f"Kept in {out}; look closer with: riskgrad evaluate {out} {env}", soft_wrap=True)
+        say(f"Kept in {out}; look closer with: riskgrad evaluate {out}")
 
 
 def _with_options(algorithm: str, own: dict[str, Any]) -> str:

@@ -129,7 +129,11 @@ def check_observation(observation: str) -> str:
 
 
 def compiled_maze(observation: str = "cells") -> CompiledEnv:
-    """Give the compiled guarded maze, observed as "cells" (a soft one-hot of 64) or as "position" (x, y)."""
+    """Give the compiled maze: a short way past a guard, who is seldom there and then costs dearly, and a long way.
+
+    Args:
+        observation: "cells", a soft one-hot of 64, or "position", which is (x, y).
+    """
     cells = check_observation(observation) == "cells"
     return CompiledEnv(
         id="riskgrad/GuardedMaze-v0",

@@ -83,6 +83,10 @@ class Table:
         return plain
 
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, width: int | None = None) -> str:
+        """Write the table for a terminal; where it is wider than `width`, as a list, a measure after the other."""
         notes: list[str] = []
         cells = [HEADER, *(_cells(row, notes) for row in self.rows)]
         widths = [max(len(line[column]) for line in cells) for column in range(len(HEADER))]
@@ -91,6 +95,8 @@ class Table:
             "".join(f"{cell:{side}{width}}" for cell, side, width in zip(line, ALIGNED, widths, strict=True)).rstrip()
             for line in cells
         ]
+        if width is not None and max(map(len, lines)) > width:
+            lines = [line for row in cells[1:] for line in _list_cells(row)]
         title = f"{self.episodes:,} episodes, intervals at {100.0 * self.confidence:g}% confidence"
         footnotes = [f"({number}) {note}" for number, note in enumerate(notes, start=1)]
         return "\n".join([title, "", *lines, *([""] if footnotes else []), *footnotes])
@@ -106,6 +112,12 @@ def _cells(row: Row, notes: list[str]) -> tuple[str, ...]:
         f"  {_interval(row.bootstrap, decimals)}",
         _mark(row.flag and f"unreliable: {row.flag}", notes),
     )
+
+
+def _list_cells(cells: tuple[str, ...]) -> list[str]:
+    """Write the cells of a row below each other."""
+    risk, value, certified, why, bootstrap, flag = cells
+    return [f"{risk}{value}", f"  certified{certified}{why}", f"  bootstrap{bootstrap}{flag}"]
 
 
 def _mark(note: str | None, notes: list[str]) -> str:

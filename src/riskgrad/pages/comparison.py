@@ -121,7 +121,7 @@ def compare_played(
     if not 0.0 < confidence < 1.0:
         raise InputError("confidence", "be in (0, 1)", confidence, "0.95 is usual")
     table = np.stack([one.values for one in played])
-    resampled = _resample_measures(table, measures, seed)
+    resampled = resample_measures(table, measures, seed)
     levels = [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0]
     rows: list[Difference] = []
     for index, one in enumerate(played[1:], start=1):
@@ -145,7 +145,7 @@ def compare_played(
     return Comparison(tuple(rows), table.shape[1], float(confidence), seed)
 
 
-def _resample_measures(table: FloatArray, measures: Sequence[RiskMeasure], seed: int) -> FloatArray:
+def resample_measures(table: FloatArray, measures: Sequence[RiskMeasure], seed: int) -> FloatArray:
     """Give every measure of every run on each resample [measures, runs, resamples], from returns [runs, m]."""
     # episodes on which all runs have the same returns are one atom, drawn by its count
     atoms, counts = np.unique(table, axis=1, return_counts=True)

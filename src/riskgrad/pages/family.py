@@ -21,13 +21,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from riskgrad.errors import InputError
 from riskgrad.evaluation import Row, table_of_returns
+from riskgrad.pages.comparison import resample_measures
 from riskgrad.pages.crew import Crew, Progress, Training
 from riskgrad.pages.played import EPISODES, play_runs
 from riskgrad.risk import Mean, RiskMeasure, parse
 from riskgrad.run import Run
 from riskgrad.sources.resolve import Environment, resolve_source
+from riskgrad.types import FloatArray
 
 STARTS = ("path", "direct", "warm")  # of equal value the first
 
@@ -43,7 +47,8 @@ class FrontierPoint:
         mean: the mean on fresh episodes.
         own: the measure it was trained on.
         against: the measure that is laid against the mean.
-        efficient: no other policy has both a larger mean and a larger value of that measure.
+        efficient: no other policy is surely better in the mean or in that measure, by the interval of the difference
+            on the same episodes, and at least as good in the other.
     """
 
     risk: str
@@ -129,13 +134,15 @@ def frontier(
     where: dict[str, Any] = {key: options.get(key) for key in ("horizon", "discount", "env_options")}
     source = resolve_source(env, **where)
     found: list[tuple[str, Row, Row, Row]] = []
-    for one in play_runs(runs, source, episodes, seed=seed):
+    played = play_runs(runs, source, episodes, seed=seed)
+    for one in played:
         asked = {str(measure): measure for measure in (Mean(), one.risk, reference)}
         table = table_of_returns(one.values, list(asked.values()), source.return_range, confidence, seed=seed)
         found.append((one.name, table["mean"], table[one.name], table[str(reference)]))
+    best = find_efficient(np.stack([one.values for one in played]), [Mean(), reference], confidence, seed=seed)
     points = tuple(
-        FrontierPoint(name, *starts[name], mean, own, other, _efficient(found, mean.value, other.value))
-        for name, mean, own, other in found
+        FrontierPoint(name, *starts[name], mean, own, other, bool(efficient))
+        for (name, mean, own, other), efficient in zip(found, best, strict=True)
     )
     return Frontier(str(reference), points, runs, episodes, confidence, seed)
 
@@ -168,8 +175,20 @@ def _value(run: Run) -> float:
     return float("-inf") if run.held_out_risk is None else run.held_out_risk
 
 
-def _efficient(found: Sequence[tuple[str, Row, Row, Row]], mean: float, risk: float) -> bool:
-    return not any(
-        other.value >= mean and against.value >= risk and (other.value > mean or against.value > risk)
-        for _, other, _, against in found
-    )
+def find_efficient(
+    table: FloatArray, measures: Sequence[RiskMeasure], confidence: float, *, seed: int
+) -> "np.ndarray[Any, np.dtype[np.bool_]]":
+    """Say which runs no other run dominates [runs]: is surely better by one measure, and as good by the others.
+
+    Args:
+        table: returns of the runs on the same episodes [runs, m].
+        measures: by which they are compared.
+        confidence: of the interval of a difference, which is sure where it does not hold 0.
+        seed: of the resamples.
+    """
+    values = np.array([[float(measure.estimate(row)) for row in table] for measure in measures])
+    resampled = resample_measures(table, measures, seed)
+    apart = resampled[:, np.newaxis, :, :] - resampled[:, :, np.newaxis, :]  # [measure, this, other, resample]
+    low = np.quantile(apart, (1.0 - confidence) / 2.0, axis=-1, method="weibull")
+    as_good = np.all(values[:, np.newaxis, :] >= values[:, :, np.newaxis], axis=0)
+    return ~np.any(np.any(low > 0.0, axis=0) & as_good, axis=1)

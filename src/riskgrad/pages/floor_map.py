@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from riskgrad.envs.floor_plan import Cell, FloorPlan
 from riskgrad.errors import InputError
 from riskgrad.making import refuse_import
-from riskgrad.pages.played import TRUST, PlayedRun
+from riskgrad.pages.played import PlayedRun
 from riskgrad.pages.prose import percent, run_letter, write
 from riskgrad.pages.run_figures import Drawing, Mark
 from riskgrad.pages.style import GRID, INK, MUTED, PAPER, canvas, run_color
@@ -153,7 +153,7 @@ def _environment_of(one: PlayedRun) -> Callable[[], Env] | None:
         return one.source.env_maker
     name = one.source.env_id or one.run.settings.env
     try:
-        return EnvRecipe.of(refuse_import(str(name), TRUST), one.run.env_options).make
+        return EnvRecipe.of(refuse_import(str(name), "name it with --env"), one.run.env_options).make
     except InputError:
         return None
 

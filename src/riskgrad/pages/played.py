@@ -11,11 +11,10 @@ from typing import Final
 
 import numpy as np
 
-from riskgrad._evaluate import play_options
+from riskgrad._evaluate import find_env, play_options
 from riskgrad.checks import check_count
 from riskgrad.errors import InputError, TooLargeError
 from riskgrad.exact import return_law
-from riskgrad.making import refuse_import
 from riskgrad.random import Purpose, Stream
 from riskgrad.risk import Mean, RiskMeasure, parse
 from riskgrad.run import Run, load
@@ -26,7 +25,6 @@ from riskgrad.types import DiscreteLaw, FloatArray
 # the settings that say what a run was trained on
 WHERE: Final = ("env", "horizon", "discount", "env_options", "env_options_text")
 
-TRUST: Final = "if you trust it, name it yourself with --env, or env= in Python"
 EPISODES = 10_000
 
 Runs = Run | str | Path | Sequence[Run | str | Path] | Mapping[str, Run]
@@ -133,14 +131,12 @@ def _source(runs: Mapping[str, Run], env: Environment | None) -> Source:
     first = next(iter(runs.values()))
     if env is not None:
         return resolve_source(env, **play_options(first, env))
-    where = play_options(first, name := str(first.settings.env))
+    name = find_env(runs)
     for label, run in runs.items():
-        if run.settings.env is None:
-            raise InputError("env", f"be given, since the run {label} does not say what it was trained on", None)
         if any(getattr(run.settings, key) != getattr(first.settings, key) for key in WHERE):
             words = f"{label} was trained on {run.settings.env}, not on {name} as the first run was"
             raise InputError("runs", "be of one environment", words, "name one for all of them with --env")
-    return resolve_source(refuse_import(name, TRUST), **where)
+    return resolve_source(name, **play_options(first, name))
 
 
 def _law(run: Run, source: Source) -> DiscreteLaw | None:

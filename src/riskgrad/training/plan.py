@@ -243,7 +243,8 @@ def afford_iterations(options: TrainOptions, cost: int, first: int, algorithm: A
         count = min(count - 1, int(count * budget / total(count)))
     if count < 1:
         rule = f"allow one iteration and the episodes that judge it, {total(1)} episodes"
-        raise InputError("max_episodes", rule, budget)
+        advice = f"pass max_episodes={total(1)}, better {10 * total(1)} or more"
+        raise InputError("max_episodes", rule, budget, advice)
     return count
 
 
