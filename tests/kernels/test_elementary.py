@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from riskgrad.kernels import formulas
-from riskgrad.kernels.compile import kernel
+from riskgrad.kernels.compile import fresh_kernel, kernel
 from riskgrad.kernels.elementary import (
+    TANHS_AT_ONCE,
     exp,
     fma,
     rough_exp,
@@ -14,6 +15,7 @@ from riskgrad.kernels.elementary import (
     sin_cos_small,
     single,
     trailing_zeros,
+    write_tanhs,
 )
 from riskgrad.kernels.formulas import exp_of, expm1_of, log1p_of, log_of, power_of, tanh_of
 
@@ -189,3 +191,19 @@ def test_numpy_and_compiled_loops_give_the_same_bits(monkeypatch, scale):
     monkeypatch.delitem(formulas.sys.modules, "riskgrad.kernels.elementary")
     for (function, numbers), expected in zip(cases, compiled, strict=True):
         assert np.array_equal(function(numbers), expected, equal_nan=True)
+
+
+@fresh_kernel
+def tanhs(x, answer):
+    write_tanhs(x, len(x), answer, np.empty(TANHS_AT_ONCE), np.empty(TANHS_AT_ONCE))
+
+
+def test_tangents_of_many_numbers_are_those_of_each():
+    """More than are done at once, signs and ends among them; the answer may take the place of the numbers."""
+    x = np.append(np.random.default_rng(9).normal(scale=5.0, size=1_200), [0.0, -0.0, 1e-300, -20.5, np.inf, -np.inf])
+    answer = np.empty_like(x)
+    tanhs(x, answer)
+    expected = np.copysign(formulas.tanh_within(-np.minimum(np.abs(x), 20.0)), x)
+    assert answer.tobytes() == expected.tobytes()
+    tanhs(x, x)
+    assert x.tobytes() == expected.tobytes()

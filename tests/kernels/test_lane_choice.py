@@ -14,6 +14,7 @@ from riskgrad.kernels.lane_choice import (
     _draw_exactly,
     draw_from_many,
     draw_from_two,
+    order_by_policy,
     run_networks_in_turn,
     take_largest,
     weigh_lanes,
@@ -63,9 +64,25 @@ def test_neighbors_do_not_matter():
 
 @fresh_kernel
 def think(thetas, rows, indices, entries, counts, units, widths, relu):
-    run_networks_in_turn(
-        thetas, rows, indices, entries, counts, units, len(rows), widths, relu, empty_room(LANES, widths)
-    )
+    order, room = np.empty(LANES, dtype=np.int64), empty_room(LANES, widths)
+    order_by_policy(rows, len(rows), order, np.empty(LANES, dtype=np.int64))
+    run_networks_in_turn(thetas, rows, order, indices, entries, counts, units, len(rows), widths, relu, room)
+
+
+@fresh_kernel
+def order_lanes(rows, order):
+    order_by_policy(rows, len(rows), order, np.empty(LANES, dtype=np.int64))
+
+
+def test_lanes_of_one_policy_are_neighbors_in_the_order():
+    """Each lane is in it once, and in their own order within a policy; policies may be more than there are lanes."""
+    rng = np.random.default_rng(5)
+    for rows in (rng.integers(300, 306, size=LANES), rng.integers(0, 10**9, size=50), np.arange(LANES)[::-1].copy()):
+        order = np.full(LANES, -1)
+        order_lanes(rows, order)
+        expected = np.argsort(rows % LANES, kind="stable")
+        assert np.array_equal(order[: len(rows)], expected)
+        assert np.all(order[len(rows) :] == -1)
 
 
 @pytest.mark.parametrize("activation", ["tanh", "relu"])
@@ -74,7 +91,7 @@ def think(thetas, rows, indices, entries, counts, units, widths, relu):
 def test_entries_may_be_some_or_all_in_any_order(activation, n_actions, hidden):
     rng, n_features = np.random.default_rng(2), 5
     policy = MLP(n_features, n_actions, hidden=hidden, activation=activation)
-    thetas, rows = rng.normal(size=(3, policy.dim)), np.sort(rng.integers(0, 3, size=40))
+    thetas, rows = rng.normal(size=(3, policy.dim)), rng.integers(0, 3, size=40)
     seen, counts = np.zeros((40, n_features)), rng.integers(0, n_features + 1, size=40)
     indices, entries = np.zeros((n_features, LANES), dtype=np.int64), np.zeros((n_features, LANES))
     for lane, count in enumerate(counts):

@@ -16,7 +16,7 @@ import numpy as np
 from numba import types  # pyright: ignore[reportMissingTypeStubs]
 from numba.extending import intrinsic, register_jitable  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 
-from riskgrad.kernels.compile import kernel
+from riskgrad.kernels.compile import helper, kernel
 from riskgrad.kernels.formulas import (
     E_1,
     E_MINUS_100,
@@ -31,8 +31,11 @@ from riskgrad.kernels.formulas import (
     exp_within,
     expm1_within,
     exponential_parts,
+    exponential_series,
     log1p_within,
     log_within,
+    split_exponent,
+    tanh_from_parts,
     tanh_within,
 )
 from riskgrad.types import FloatArray
@@ -40,6 +43,7 @@ from riskgrad.types import FloatArray
 INTEGER = 6755399441055744.0  # 1.5 * 2^52: adding it rounds to an integer, which its last bits then hold
 BIAS = 1023.0  # of the exponent of a double
 PER_QUARTER, QUARTER_HIGH, QUARTER_LOW = 0.6366197723675814, 1.5707963267948966, 6.123233995736766e-17
+NONE, TANHS_AT_ONCE = np.uint64(0), np.uint64(512)  # whose parts stay near the processor
 DROPPED, HALF = 0x1FFFFFFF, 0x0FFFFFFF  # the 29 bits that a double has more than a single, and just below their half
 
 
@@ -69,7 +73,9 @@ fma = cast("Callable[[float, float, float], float]", intrinsic(_generate_fma))
 trailing_zeros = cast("Callable[[np.uint64], int]", intrinsic(_generate_trailing_zeros))
 
 
-for _formula in (exponential_parts, exp_within, expm1_within, tanh_within, log_within, log1p_within):
+for _formula in (split_exponent, exponential_series, exponential_parts, exp_within, expm1_within):
+    register_jitable(_formula)
+for _formula in (tanh_from_parts, tanh_within, log_within, log1p_within):
     register_jitable(_formula)
 
 
@@ -89,6 +95,27 @@ def log(x: float) -> float:
 def tanh(x: float) -> float:
     """Take the hyperbolic tangent within 3.5e-16; beyond 20 it is 1 or -1."""
     return math.copysign(tanh_within(-min(abs(x), 20.0)), x)
+
+
+@helper
+def write_tanhs(x: FloatArray, count: int, answer: FloatArray, powers: FloatArray, rests: FloatArray) -> None:
+    """Write tanh of the first `count` numbers into the answer, which may be x itself, to the same bits as `tanh`.
+
+    Three loops of short formulas take two thirds of the time of one: each step of a formula waits for the one before,
+    and the processor holds only so many steps that wait. What goes from loop to loop is in powers and rests, each with
+    room for `TANHS_AT_ONCE`; the sign of x is that of its power.
+    """
+    total = np.uint64(count)
+    for begin in range(NONE, total, TANHS_AT_ONCE):
+        size = min(TANHS_AT_ONCE, total - begin)
+        for i in range(size):
+            power, rests[i] = split_exponent(-2.0 * min(abs(x[begin + i]), 20.0))
+            powers[i] = math.copysign(power, x[begin + i])
+        for i in range(size):
+            answer[begin + i] = exponential_series(rests[i])
+        for i in range(size):
+            size_of_tanh = tanh_from_parts(abs(powers[i]), rests[i], answer[begin + i])
+            answer[begin + i] = math.copysign(size_of_tanh, powers[i])
 
 
 @kernel

@@ -31,23 +31,32 @@ FEW_ACTIONS = 7
 MOST_PRODUCTS = 64  # in a power, beyond which their rounding errors exceed those of a logarithm
 
 
-def exponential_parts(x: Any) -> tuple[Any, Any, Any]:
-    """Give 2^k, r and c for numbers x = k log(2) + r in [-708, 709]: exp(x) = 2^k (1 + r + r c / (2 - c)).
-
-    With |r| <= log(2) / 2, c = 2 - 2 r / (exp(r) - 1) is a series in Bernoulli's numbers, r - r^2 / 6 + r^4 / 360 - ...
-    The first term that is left out is below 1e-17.
-    """
+def split_exponent(x: Any) -> tuple[Any, Any]:
+    """Give 2^k and r for numbers x = k log(2) + r in [-708, 709], with |r| <= log(2) / 2."""
     shifted = x * PER_LOG2 + SHIFT  # the last bits are now k + 1023
     k = shifted - SHIFT
-    r = (x - k * LOG2_HIGH) - k * LOG2_LOW
+    power = np.int64(np.float64(shifted).view(np.int64) << 52).view(np.float64)
+    return power, (x - k * LOG2_HIGH) - k * LOG2_LOW
+
+
+def exponential_series(r: Any) -> Any:
+    """Give c = 2 - 2 r / (exp(r) - 1) of |r| <= log(2) / 2, so that exp(r) = 1 + r + r c / (2 - c).
+
+    It is a series in Bernoulli's numbers, r - r^2 / 6 + r^4 / 360 - ... The first term that is left out is below 1e-17.
+    """
     z = r * r
     c = z * (-691.0 / 653837184000.0) + 1.0 / 23950080.0
     c = z * c - 1.0 / 604800.0
     c = z * c + 1.0 / 15120.0
     c = z * c - 1.0 / 360.0
     c = z * c + 1.0 / 6.0
-    power = np.int64(np.float64(shifted).view(np.int64) << 52).view(np.float64)
-    return power, r, r - z * c
+    return r - z * c
+
+
+def exponential_parts(x: Any) -> tuple[Any, Any, Any]:
+    """Give 2^k, r and c for numbers x = k log(2) + r in [-708, 709]: exp(x) = 2^k (1 + r + r c / (2 - c))."""
+    power, r = split_exponent(x)
+    return power, r, exponential_series(r)
 
 
 def exp_within(x: Any) -> Any:
@@ -63,8 +72,12 @@ def expm1_within(x: Any) -> Any:
 
 
 def tanh_within(x: Any) -> Any:
-    """Take the hyperbolic tangent of numbers in [-20, 0], within 3.5e-16: (e - 1) / (e + 1) with e = exp(2 x)."""
-    power, r, c = exponential_parts(2.0 * x)
+    """Take the hyperbolic tangent of numbers in [-20, 0], within 3.5e-16."""
+    return tanh_from_parts(*exponential_parts(2.0 * x))
+
+
+def tanh_from_parts(power: Any, r: Any, c: Any) -> Any:
+    """Give (e - 1) / (e + 1) from the parts of e."""
     b = 2.0 - c
     e = power * (b + 2.0 * r)
     return (e - b) / (e + b)

@@ -112,9 +112,32 @@ def weigh_entries(
 
 
 @helper
+def order_by_policy(rows: IntArray, live: int, order: IntArray, places: IntArray) -> None:
+    """Write the lanes in an order [L] in which those of one policy are neighbors, by counting; `places` is room [L].
+
+    A lane that has become free is given to a later policy: in their own order one in two has another policy than its
+    neighbor. Policies whose numbers differ by a multiple of L may be mixed with each other.
+    """
+    for key in range(len(places)):
+        places[key] = 0
+    for lane in range(live):
+        places[rows[lane] % len(places)] += 1
+    total = 0
+    for key in range(len(places)):
+        count = places[key]
+        places[key] = total
+        total += count
+    for lane in range(live):
+        key = rows[lane] % len(places)
+        order[places[key]] = lane
+        places[key] += 1
+
+
+@helper
 def run_networks_in_turn(
     thetas: FloatArray,
     rows: IntArray,
+    order: IntArray,
     indices: IntArray,
     entries: FloatArray,
     counts: IntArray,
@@ -126,22 +149,23 @@ def run_networks_in_turn(
 ) -> None:
     """Write the logits units[0, :n_out] of larger networks, thetas[rows], for the entries that there are.
 
-    Neighbors that play the same policy go through its layers together.
+    Neighbors in the order [live] that play the same policy go through its layers together.
     """
-    first = 0
+    first, n_out = 0, widths[-1]
     while first < live:
-        row, last = rows[first], first
-        while last < min(first + TOGETHER, live) and rows[last] == row:
-            for k in range(counts[last]):
-                room.indices[last - first, k] = indices[k, last]
-                room.values[last - first, k] = entries[k, last]
-            room.counts[last - first] = counts[last]
+        row, last = rows[order[first]], first
+        while last < min(first + TOGETHER, live) and rows[order[last]] == row:
+            b, lane = last - first, order[last]
+            for k in range(counts[lane]):
+                room.indices[b, k], room.values[b, k] = indices[k, lane], entries[k, lane]
+            room.counts[b] = counts[lane]
             last += 1
         run_layers(thetas[row], room, last - first, widths, relu)
-        for lane in range(first, last):
-            for a in range(widths[-1]):
-                units[0, a, lane] = room.units[lane - first, a]
-            if widths[-1] == 2:
+        for b in range(last - first):
+            lane = order[first + b]
+            for a in range(n_out):
+                units[0, a, lane] = room.units[b * n_out + a]
+            if n_out == 2:
                 units[0, 0, lane] = units[0, 1, lane] - units[0, 0, lane]
         first = last
 

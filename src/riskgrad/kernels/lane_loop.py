@@ -22,6 +22,7 @@ from riskgrad.kernels.lane_choice import (
     ZERO,
     draw_from_many,
     draw_from_two,
+    order_by_policy,
     run_later_layers,
     run_networks_in_turn,
     take_largest,
@@ -170,6 +171,7 @@ def play_episodes(  # noqa: C901, PLR0912, PLR0915 - the loop of loops; what it 
     indices, entries, slots, counts = lanes.indices, lanes.entries, lanes.entries[0], lanes.counts
     actions, over, totals, factors = lanes.actions, lanes.over, lanes.totals, lanes.factors
     rows, room = lanes.rows, empty_room(LANES, widths)
+    order, places = np.empty(LANES, dtype=np.int64), np.empty(LANES, dtype=np.int64)
     live, following, kept = min(last - first, LANES), first, len(trace.actions) > 0
     ended, clock, due, remembers = live, 0, horizon, job.memory.extra > 0
     while live > 0:
@@ -196,7 +198,8 @@ def play_episodes(  # noqa: C901, PLR0912, PLR0915 - the loop of loops; what it 
         elif len(widths) == 2:
             weigh_entries(thetas, rows, indices, slots, counts, units, live, n_features, n_actions, bias)
         else:
-            run_networks_in_turn(thetas, rows, indices, slots, counts, units, live, widths, relu, room)
+            order_by_policy(rows, live, order, places)
+            run_networks_in_turn(thetas, rows, order, indices, slots, counts, units, live, widths, relu, room)
         if greedy:
             take_largest(units, row, live, n_actions, choices, actions)
         elif n_actions == 2:

@@ -46,7 +46,8 @@ def forward(
                 gather_entries(room, b - first, inputs, order[b], sizes[0])
             run_layers(thetas[row], room, last - first, sizes, relu)
             for b in range(first, last):
-                outputs[order[b]] = room.units[b - first, : sizes[-1]]
+                for j in range(sizes[-1]):
+                    outputs[order[b], j] = room.units[(b - first) * sizes[-1] + j]
             first = last
 
 
@@ -100,7 +101,9 @@ def forward_all(
             for b in range(first, last):
                 gather_entries(room, b - first, inputs, b, sizes[0])
             run_layers(thetas[p], room, last - first, sizes, relu)
-            outputs[p, first:last] = room.units[: last - first, : sizes[-1]]
+            for b in range(first, last):
+                for j in range(sizes[-1]):
+                    outputs[p, b, j] = room.units[(b - first) * sizes[-1] + j]
 
 
 @helper
