@@ -16,6 +16,7 @@ from riskgrad.paths import find_way
 from riskgrad.policy.base import describe_policy
 from riskgrad.risk import RiskMeasure, parse
 from riskgrad.run import Run
+from riskgrad.run.stopping import StopRequest
 from riskgrad.settings import Settings, TrainOptions, facts_of, read_options
 from riskgrad.sources import Environment, choose_policy, open_source
 from riskgrad.training.algorithm import find_usual_policy
@@ -63,12 +64,13 @@ def train(env: Environment, risk: str | RiskMeasure, **given: Any) -> Run:
         given: OPTIONS
 
     Returns:
-        the run: the policy, its parameters, the history and the exact cost in episodes.
+        the run: the policy, its parameters, the history and the exact cost in episodes. A signal (Ctrl-C, SIGTERM,
+        SIGHUP) raises `rg.errors.Stopped`, whose `run` is the run so far.
     """
     options, measure = read_options(given), parse(risk)
     way = find_way(options.risk_path, measure, options.schedule)
     known = Settings(risk=describe(measure), estimator=measure.estimator_name, own_start=options.theta is not None)
-    with open_source(env, options) as source:
+    with StopRequest() as stop, open_source(env, options) as source:
         known = replace(known, env=env if isinstance(env, str) else None, source=source.fingerprint())
         known = replace(known, return_range=source.return_range)
         wanted, pilot = options.policy, 0
@@ -81,4 +83,4 @@ def train(env: Environment, risk: str | RiskMeasure, **given: Any) -> Run:
         known = replace(known, memory=None if policy.memory is None else policy.memory.kind)
         theta = policy.first_theta(options.theta, options.seed)
         plan = plan_training(source, policy, theta, way, options, known, pilot)
-        return replace(run_training(plan, options), given_risk=measure, given_options=options.env_options)
+        return run_training(plan, options, stop)

@@ -12,6 +12,9 @@
     └── StorageError (OSError)       the disk is full, a folder is read-only, a file cannot be read
         └── DamagedFileError         a file is not what was written to it
 
+    KeyboardInterrupt
+    └── Stopped                      a signal stopped a training; carries the run so far
+
 Every message is one line: the name, the rule, the value got, and what to do.
 """
 
@@ -19,7 +22,7 @@ import difflib
 import functools
 import inspect
 from collections.abc import Callable, Iterable
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -112,6 +115,21 @@ class StorageError(RiskgradError, OSError):
 
 class DamagedFileError(StorageError):
     """A file is not what was written to it: cut short, or its checksum does not match."""
+
+
+class Stopped(KeyboardInterrupt):
+    """A signal stopped a training: no mistake, and no Exception, so that it ends a loop of trainings as well.
+
+    A script that does not catch it ends with one line, and the exit code 130 (SIGINT), 143 (SIGTERM) or 129 (SIGHUP).
+
+    Attributes:
+        signal: its name, such as "SIGTERM".
+        run: the run so far, as `rg.train` would have given it; None if it was stopped at once before it began.
+    """
+
+    def __init__(self, message: str, signal: str, run: Any = None) -> None:
+        super().__init__(message)
+        self.signal, self.run = signal, run
 
 
 def refuse_unknown_keyword(function: str, got: Iterable[str], known: Iterable[str]) -> None:

@@ -53,7 +53,7 @@ def test_what_cannot_be_pickled_is_refused_before_a_process_starts(tasks):
             backend.map(twice, tasks)
         with pytest.raises((pickle.PicklingError, AttributeError), match="pickle"):
             backend.map(lambda number: number, [1])
-        assert backend._pool is None
+        assert backend._crew == []
 
 
 def run_script(path, text):
@@ -106,7 +106,7 @@ import os, signal
 from riskgrad.backend import Processes
 if __name__ == "__main__":
     backend = Processes(1)
-    print(*backend.map(abs, [1]), *backend._pool._processes, flush=True)
+    print(*backend.map(abs, [1]), backend._crew[0].process.pid, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 """
 

@@ -6,9 +6,10 @@ import signal
 
 import numpy as np
 import pytest
+from support.signals import usual_handlers
 
 import riskgrad as rg
-from riskgrad.errors import InputError
+from riskgrad.errors import InputError, Stopped
 from riskgrad.evaluation import Row
 from riskgrad.pages.family import FrontierPoint, find_efficient, frontier
 from riskgrad.pages.plots import _labels, plot_frontier
@@ -109,13 +110,12 @@ def test_a_warm_start_is_the_best_of_the_level_before():
 
 
 def test_a_stopped_training_stops_the_family():
-    """What Ctrl-C does to a training, which then ends early, and so does the family."""
 
     def progress(label, line):
         if line is not None and line["iteration"] == 1:
             os.kill(os.getpid(), signal.SIGINT)
 
-    with pytest.raises(KeyboardInterrupt):
+    with usual_handlers(), pytest.raises(Stopped):
         frontier("two-roads", "cvar", [0.1], iterations=5, progress=progress)
 
 

@@ -1,15 +1,18 @@
 """Figures are written, carry their labels, and are the same bytes each time."""
 
+import os
 import re
+import signal
 from contextlib import nullcontext
 from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
+from support.signals import usual_handlers
 
 import riskgrad as rg
 from riskgrad.envs import GuardedMaze
-from riskgrad.errors import InputError
+from riskgrad.errors import InputError, Stopped
 from riskgrad.pages.demo import Outcome, draw_both, lesson, outcomes_of, train_both
 from riskgrad.pages.floor_map import Walks
 from riskgrad.pages.played import PlayedRun
@@ -48,8 +51,11 @@ def runs():
 
 
 def test_the_demonstration_stops_when_asked_to():
-    with pytest.raises(KeyboardInterrupt):
-        train_both(3, lambda name: nullcontext(lambda line, theta: True), iterations=4)
+    def press(line, theta):
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with usual_handlers(), pytest.raises(Stopped):
+        train_both(3, lambda name: nullcontext(press), iterations=4)
 
 
 def test_the_picture_of_the_demonstration(runs, tmp_path):

@@ -104,8 +104,8 @@ def test_every_bit_of_the_beginning_of_a_checkpoint_falls_back_to_the_other(tmp_
     for bit in range(8 * beginning):
         newest.write_bytes(flipped(content, bit))
         run = rg.load(folder)
-        assert any("the checkpoint of iteration 7 is used instead" in note for note in run.notes), bit
-        assert len(run.history) == 7
+        assert any("the checkpoint of iteration 8 is used instead" in note for note in run.notes), bit
+        assert len(run.history) == 8
     newest.write_bytes(flipped(content, 8 * content.index(b" 1 ") + 8))
     with pytest.warns(RuntimeWarning, match="has format 0, this riskgrad reads 1"):
         again = train(resume=folder)

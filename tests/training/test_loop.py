@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from support.signals import usual_handlers
 
 import riskgrad as rg
 from riskgrad.ascent import Adam
-from riskgrad.errors import InputError, StorageError
+from riskgrad.errors import InputError, Stopped, StorageError
 from riskgrad.policy import TabularGibbs
 from riskgrad.random import Purpose, Stream
 from riskgrad.run import checkpoint
@@ -130,16 +131,95 @@ def test_a_finished_run_is_not_run_again(tmp_path):
     assert calls == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_stops_after_the_iteration_in_progress_and_saves(tmp_path, number):
-    def callback(line, theta):
-        if line["iteration"] == 3:
-            os.kill(os.getpid(), number)
+def signaler(k, *numbers):
+    """Send signals to this process in iteration k."""
 
-    run = climb(resume=tmp_path, callback=callback)
-    assert (run.finished, len(run.history)) == (False, 4)
+    def callback(line, theta):
+        if line["iteration"] == k:
+            for number in numbers:
+                os.kill(os.getpid(), number)
+
+    return callback
+
+
+@pytest.fixture
+def python_handlers():
+    with usual_handlers():
+        yield
+
+
+@pytest.mark.usefixtures("python_handlers")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_signal_stops_after_the_iteration_in_progress_saves_and_raises_the_run(tmp_path, name, capsys):
+    with pytest.raises(Stopped, match=f"stopped by {name} after 4 of 12 iterations") as caught:
+        climb(resume=tmp_path, callback=signaler(3, signal.Signals[name]))
+    run = caught.value.run
+    assert isinstance(caught.value, KeyboardInterrupt)
+    assert not isinstance(caught.value, Exception)
+    assert (caught.value.signal, run.finished, len(run.history)) == (name, False, 4)
+    judged = "8 more held-out episodes judged the last iterate"
+    assert run.notes[-1] == f"stopped by {name} after 4 of 12 iterations; {judged}"
+    again = "Ctrl-C" if name == "SIGINT" else name
+    assert capsys.readouterr().err == f"riskgrad: stopping after this iteration; {again} again to stop now\n"
     assert checkpoint.latest_checkpoint(tmp_path).iteration == 4
     same(climb(resume=tmp_path), climb())
+
+
+@pytest.mark.usefixtures("python_handlers")
+def test_a_signal_in_the_last_iteration_ends_a_loop_of_trainings_too():
+    with pytest.raises(Stopped) as caught:
+        climb(callback=signaler(11, signal.SIGTERM))
+    same(caught.value.run, climb())
+
+
+@pytest.mark.usefixtures("python_handlers")
+def test_a_second_signal_stops_at_once_and_hands_back_what_is_whole(tmp_path):
+    with pytest.raises(Stopped, match="stopped at once by a second signal, SIGTERM") as caught:
+        climb(resume=tmp_path, callback=signaler(3, signal.SIGINT, signal.SIGTERM))
+    run = caught.value.run
+    assert (len(run.history), run.held_out_episodes) == (4, 16)
+    assert "was not judged" in run.notes[-1]
+    same(climb(resume=tmp_path), climb())
+
+
+@pytest.mark.usefixtures("python_handlers")
+def test_an_iteration_that_is_broken_off_leaves_the_one_before(tmp_path, monkeypatch):
+    """The second signal comes in the middle of a step, after the iterate was judged."""
+    step, count = Hill.step, []
+
+    def broken(self, problem, state):
+        count.append(1)
+        if len(count) == 4:
+            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), signal.SIGINT)
+        return step(self, problem, state)
+
+    monkeypatch.setattr(Hill, "step", broken)
+    with pytest.raises(Stopped) as caught:
+        climb(resume=tmp_path)
+    run = caught.value.run
+    assert (len(run.history), run.held_out_episodes, run.episodes_used) == (3, 8, 38)
+    same(climb(resume=tmp_path), climb())
+
+
+def test_a_callback_ends_the_run_with_a_note_and_the_best_includes_the_last(tmp_path):
+    thetas = [np.zeros(2)]
+    before = climb(callback=lambda line, theta: thetas.append(theta) or line["iteration"] == 1)
+    assert before.notes[-1].startswith("stopped by a callback after 2 of 12 iterations")
+    # climbing: what was judged first is theta_0, and the last one is better
+    assert height(thetas[2]) > height(thetas[0])
+    np.testing.assert_array_equal(before.theta, before.last_theta)
+    assert (before.held_out_risk, before.held_out_episodes) == (height(thetas[2]), 16)
+
+
+def test_a_stopped_run_is_loaded_as_it_was_handed_back(tmp_path):
+    stopped = climb(folder=tmp_path / "run", callback=stopper(4))
+    loaded = rg.load(tmp_path / "run")
+    same(loaded, stopped)
+    assert loaded.notes == stopped.notes
+    resumed = climb(resume=tmp_path / "run")
+    same(resumed, climb())
+    assert resumed.notes == climb().notes == rg.load(tmp_path / "run").notes
 
 
 def test_what_was_written_after_the_last_checkpoint_is_repeated(tmp_path):
@@ -155,9 +235,9 @@ def test_a_damaged_checkpoint_is_said_and_the_one_before_used(tmp_path):
     newest = max((tmp_path / name for name in checkpoint.SLOTS), key=checkpoint._turn_of)
     newest.write_bytes(newest.read_bytes()[:-1])
     assert "is damaged" in rg.load(tmp_path).notes[0]
-    with pytest.warns(RuntimeWarning, match="the checkpoint of iteration 7 is used instead"):
+    with pytest.warns(RuntimeWarning, match="the checkpoint of iteration 8 is used instead"):
         run = climb(resume=tmp_path)
-    assert "the checkpoint of iteration 7 is used instead" in run.notes[0]
+    assert "the checkpoint of iteration 8 is used instead" in run.notes[0]
     same(run, climb())
 
 

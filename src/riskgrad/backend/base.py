@@ -23,9 +23,11 @@ class Backend(ABC):
 
     Attributes:
         name: how a string calls it.
+        ends_hung: whether it ends work that waits for an environment for too long (see `beacon`).
     """
 
     name: ClassVar[str] = ""
+    ends_hung: ClassVar[bool] = False
 
     @property
     @abstractmethod

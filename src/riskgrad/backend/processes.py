@@ -2,33 +2,81 @@
 
 Processes are spawned, not forked: a fork of a program with threads (numba, BLAS, MuJoCo) may hang, and other systems
 have no fork. They start with the first task and stay until the backend is closed or this process ends, so that
-environments are made once. Ctrl-C is left to this process, which then ends the others; if it is killed, they end too.
+environments are made once. Signals are left to this process, which ends the others; if it is killed, they end too.
 
-Work and tasks are pickled here, before the pool sees them. A pool pickles in a thread of its own, and Python 3.11 waits
-for ever at its end for a task that failed there.
+Each worker is at the end of a pipe of its own, and does one task at a time: no thread and no queue stands between, in
+which a task or an answer could be lost. Work and tasks are pickled here, before a worker sees them. Who waits for
+answers wakes up twice a second to see whether every worker lives, and whether a call of an environment is overdue (see
+`beacon`). What is interrupted ends the workers that are busy, without waiting for them.
 
 A script that uses it must be importable: keep what it does under `if __name__ == "__main__":`.
 """
 
 import contextlib
 import multiprocessing
-import os
 import pickle
-import signal
 import sys
-import threading
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.connection import wait
+from multiprocessing.util import Finalize
 from types import ModuleType
 from typing import Any, Final, final
 
 from riskgrad.backend.base import Answer, Backend, Task
+from riskgrad.backend.beacon import Beacon, Place
+from riskgrad.backend.worker import holding_signals, serve
 from riskgrad.checks import check_count
 from riskgrad.errors import WorkerError
 from riskgrad.kernels.compile import cores
 
 PROTOCOL: Final = pickle.HIGHEST_PROTOCOL
+LOOK: Final = 0.5  # seconds after which it is looked whether workers live
+GRACE: Final = 10.0  # seconds that a worker has to close its environments
+DIED: Final = "it ran out of memory, was killed, or its script lacks `if __name__ == '__main__':`"
+
+
+class OverdueError(WorkerError):
+    """A call of an environment did not come back in time, and its worker was ended.
+
+    Args:
+        task: the place of the task among all.
+        place: where the worker was.
+    """
+
+    def __init__(self, task: int, place: Place) -> None:
+        super().__init__(task, place)
+        self.task, self.place = task, place
+
+    def __str__(self) -> str:
+        seed, step, seconds = self.place
+        return f"no answer within {seconds:g} s at step {step} of the episode with seed {seed}; its process was ended"
+
+
+class RemoteTraceback(Exception):  # noqa: N818 - the cause of an error, in words
+    """Where an error came from in a worker."""
+
+
+class _Worker:
+    """A process with this end of its pipe; `task` is what it does, -1 while it is idle."""
+
+    def __init__(self, context: Any) -> None:
+        self.pipe, theirs = context.Pipe()
+        self.beacon, self.task, self.ready = Beacon(context), -1, False
+        self.process = context.Process(target=serve, args=(theirs, self.beacon))
+        with holding_signals():
+            self.process.start()
+        theirs.close()
+
+    def give(self, index: int, work: bytes, task: bytes) -> None:
+        """Give it a task, which it waits for."""
+        self.task = index
+        self.pipe.send_bytes(work)
+        self.pipe.send_bytes(task)
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.process.kill()
+        self.pipe.close()
 
 
 @final
@@ -41,11 +89,13 @@ class Processes(Backend):
     """
 
     name = "processes"
+    ends_hung = True
 
     def __init__(self, workers: int | None = None, read_script: bool = True) -> None:
         self._workers = cores() if workers is None else check_count("workers", workers)
         self._read_script = read_script
-        self._pool: ProcessPoolExecutor | None = None
+        self._crew: list[_Worker] = []
+        Finalize(self, _end_workers, args=(self._crew,), exitpriority=10)  # before Python waits for its children
 
     @property
     def workers(self) -> int:
@@ -63,66 +113,99 @@ class Processes(Backend):
         """
         packed_work = pickle.dumps(work, PROTOCOL)
         packed_tasks = [pickle.dumps(task, PROTOCOL) for task in tasks]  # all of them, before the first one is sent
-        pool = self._open_pool()
-        with contextlib.nullcontext() if self._read_script else _unnamed_script():
-            pending: list[Future[Answer]] = [pool.submit(_unpack_and_do, packed_work, task) for task in packed_tasks]
         try:
-            return [future.result() for future in pending]
-        except BrokenProcessPool as error:
-            self.close()
-            advice = "it ran out of memory, was killed, or its script lacks `if __name__ == '__main__':`"
-            raise WorkerError(f"one of {self._workers} worker processes died; {advice}") from error
+            self._start(len(packed_tasks))
+            return self._share(packed_work, packed_tasks)
         except BaseException:
-            for future in pending:
-                future.cancel()
+            for worker in [worker for worker in self._crew if worker.task >= 0 or not worker.ready]:
+                self._crew.remove(worker)
+                worker.kill()
             raise
 
     def close(self) -> None:
         """End the processes; the next task starts new ones."""
-        pool, self._pool = self._pool, None
-        if pool is not None:
-            pool.shutdown(wait=True, cancel_futures=True)
+        _end_workers(self._crew)
 
-    def _open_pool(self) -> ProcessPoolExecutor:
-        if self._pool is None:
-            context: Any = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self._workers, mp_context=context, initializer=_begin_worker)
-        return self._pool
+    def _start(self, tasks: int) -> None:
+        """Let there be a worker for each task, as far as they may be that many; take those away that died meanwhile."""
+        self._crew[:] = [worker for worker in self._crew if worker.process.is_alive()]
+        context: Any = multiprocessing.get_context("spawn")
+        with contextlib.nullcontext() if self._read_script else _unnamed_script():
+            while len(self._crew) < min(self._workers, tasks):
+                self._crew.append(_Worker(context))
+
+    def _share(self, work: bytes, tasks: list[bytes]) -> list[Any]:
+        """Hand the tasks out in their order and take the answers in; of several errors raise that of the first task."""
+        answers: list[Any] = [None] * len(tasks)
+        failed: dict[int, tuple[Exception, str]] = {}
+        upcoming = 0
+        while upcoming < len(tasks) or any(worker.task >= 0 for worker in self._crew):
+            for worker in self._crew:
+                if worker.ready and worker.task < 0 and upcoming < len(tasks):
+                    with self._noticing_death():
+                        worker.give(upcoming, work, tasks[upcoming])
+                    upcoming += 1
+            for worker in self._await_news():
+                with self._noticing_death():
+                    content = worker.pipe.recv_bytes()
+                if not worker.ready:
+                    worker.ready = True
+                    continue
+                index, worker.task = worker.task, -1
+                fine, answer, trace = pickle.loads(content)  # noqa: S301 - pickled by a process that was started here
+                if fine:
+                    answers[index] = answer
+                else:
+                    failed[index] = (answer, trace)
+                    upcoming = len(tasks)  # no more is begun; what was begun before it may have failed earlier
+        if failed:
+            error, trace = failed[min(failed)]
+            raise error from RemoteTraceback(trace)
+        return answers
+
+    def _await_news(self) -> list[_Worker]:
+        """Wait a while for workers that have something to say; refuse one that died or whose call is overdue."""
+        waiting = [worker for worker in self._crew if worker.task >= 0 or not worker.ready]
+        found = wait([worker.pipe for worker in waiting], timeout=LOOK)
+        for worker in waiting:
+            place = worker.beacon.overdue()
+            if place is not None and worker.task >= 0 and worker.pipe not in found:
+                raise OverdueError(worker.task, place)
+            if worker.pipe not in found and not worker.process.is_alive() and not worker.pipe.poll():
+                raise WorkerError(f"one of {self._workers} worker processes died; {DIED}")
+        return [worker for worker in waiting if worker.pipe in found]
+
+    @contextlib.contextmanager
+    def _noticing_death(self) -> Generator[None]:
+        try:
+            yield
+        except (EOFError, OSError) as error:
+            raise WorkerError(f"one of {self._workers} worker processes died; {DIED}") from error
 
     def __repr__(self) -> str:
         return f"Processes({self._workers})"
 
 
+def _end_workers(crew: list[_Worker]) -> None:
+    """Let idle workers close what they made and end; end the others at once."""
+    for worker in crew:
+        if worker.task >= 0 or not worker.ready:
+            worker.kill()
+        worker.pipe.close()
+    for worker in crew:
+        worker.process.join(GRACE)
+        if worker.process.is_alive():
+            worker.process.kill()
+            worker.process.join(GRACE)
+    crew.clear()
+
+
 @contextlib.contextmanager
 def _unnamed_script() -> Generator[None]:
-    """Hide the script that runs here from processes that are started meanwhile, as a submitted task may do."""
+    """Hide the script that runs here from processes that are started meanwhile."""
     script = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
     try:
         yield
     finally:
         sys.modules["__main__"] = script
-
-
-def _unpack_and_do(work: bytes, task: bytes) -> Any:
-    """Do pickled work on a pickled task, in a worker."""
-    try:
-        function, argument = pickle.loads(work), pickle.loads(task)  # noqa: S301 - pickled by the process that waits
-    except (AttributeError, ImportError) as error:
-        advice = "define it in a module, or above the script's `if __name__ == '__main__':`"
-        raise WorkerError(f"a worker process cannot find what its task is made of ({error}); {advice}") from error
-    return function(argument)
-
-
-def _begin_worker() -> None:
-    """Prepare a worker: it leaves interrupts to the process that started it, and ends when that one does."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    # a worker waits for tasks on a pipe that it holds open itself, and would wait for ever
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)

@@ -1,7 +1,8 @@
 """The command line: `riskgrad demo, train, evaluate, compare, frontier, report, bounds, risks, policies, envs ...`.
 
-Every mistake of the user ends in one clear line on stderr and exit code 2; `--debug` shows the traceback instead. Heavy
-imports are inside the commands, so that `--help` is quick. A file here is a command, or a few that belong together;
+Every mistake of the user ends in one clear line on stderr and exit code 2; `--debug` shows the traceback instead. What
+a signal stopped ends with one line and the exit code of the signal: 130 for Ctrl-C, 143 for SIGTERM. Heavy imports are
+inside the commands, so that `--help` is quick. A file here is a command, or a few that belong together;
 `rg.register(function)` adds one from outside.
 """
 
@@ -18,10 +19,9 @@ from rich.console import Console
 
 from riskgrad.cli.printing import say
 from riskgrad.cli.shared import COMMANDS as COMMANDS
+from riskgrad.cli.shared import Interrupted
 from riskgrad.cli.shared import app as app
 from riskgrad.errors import RiskgradError
-
-INTERRUPTED = 130  # what a shell gives a program that was interrupted from the keyboard
 
 for _file in pkgutil.iter_modules(__path__):  # importing a file adds its commands
     if _file.name != "__main__":
@@ -33,10 +33,11 @@ def main(arguments: list[str] | None = None) -> None:
     words = sys.argv[1:] if arguments is None else arguments
     try:
         app(args=words, prog_name="riskgrad")
-    except SystemExit as ended:
-        if ended.code == INTERRUPTED:
-            _say("interrupted")
-        raise
+    except Interrupted as interrupted:
+        from riskgrad.run.stopping import leave  # noqa: PLC0415
+
+        _say(str(interrupted))
+        leave(interrupted.signal)
     except (RiskgradError, OSError, MemoryError) as problem:
         if "--debug" in words:
             raise

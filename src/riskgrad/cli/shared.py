@@ -11,7 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 
 import riskgrad
 from riskgrad.cli.printing import NARROW, console, print_help
-from riskgrad.errors import InputError
+from riskgrad.errors import InputError, Stopped
 from riskgrad.registry import PartList
 
 # as a newcomer meets them, not as files are imported
@@ -42,8 +42,29 @@ class Command(TyperCommand):
             super().format_help(ctx, formatter)
 
 
+class Interrupted(Exception):  # noqa: N818 - no mistake
+    """A signal ended a command; the application would turn a KeyboardInterrupt into an exit code that fits Ctrl-C only.
+
+    Attributes:
+        signal: its name.
+    """
+
+    def __init__(self, words: str, signal: str) -> None:
+        super().__init__(words)
+        self.signal = signal
+
+
 class InOrder(TyperGroup):
     """The commands in the order of `ORDER`."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except Stopped as stopped:
+            raise Interrupted(str(stopped), stopped.signal) from stopped
+        except KeyboardInterrupt as pressed:
+            raise Interrupted("interrupted", "SIGINT") from pressed
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help: in frames where there is room for them."""

@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 import typer.main
@@ -17,8 +17,11 @@ from rich.console import Console
 from riskgrad.cli.config import ENV_OPTION, read_config
 from riskgrad.cli.printing import console, print_json, say
 from riskgrad.cli.shared import Command, app, parse_env_options
-from riskgrad.errors import InputError
+from riskgrad.errors import InputError, Stopped
 from riskgrad.settings import HOW, KEPT, Facts, Rule, TrainOptions, facts_of
+
+if TYPE_CHECKING:
+    from riskgrad.run import Run
 
 OWN = "own"  # where the context keeps what the algorithms' flags gave
 
@@ -148,13 +151,25 @@ def train_command(context: typer.Context, env: str, risk: str, **flags: Any) -> 
             from riskgrad.run import TensorBoard  # noqa: PLC0415
 
             callbacks.append(stack.enter_context(TensorBoard(tensorboard)))
-        run = train(env, risk, callback=callbacks, **options)
-    if as_json:
-        names = ("held_out_risk", "held_out_interval", "held_out_reliable", "held_out_flag")
-        judged = {name: getattr(run, name) for name in names}
-        facts = {"settings": run.settings.as_dict(), "episodes": run.episodes_used, **judged}
-        print_json({**facts, "finished": run.finished, "notes": list(run.notes), "versions": run.versions})
-        return
+        try:
+            run, stopped = train(env, risk, callback=callbacks, **options), None
+        except Stopped as early:
+            run, stopped = early.run, early
+    if run is not None:
+        _show_json(run) if as_json else _show_run(run, risk, out)
+    if stopped is not None:
+        raise stopped
+
+
+def _show_json(run: "Run") -> None:
+    names = ("held_out_risk", "held_out_interval", "held_out_reliable", "held_out_flag")
+    judged = {name: getattr(run, name) for name in names}
+    facts = {"settings": run.settings.as_dict(), "episodes": run.episodes_used, **judged}
+    print_json({**facts, "finished": run.finished, "notes": list(run.notes), "versions": run.versions})
+
+
+def _show_run(run: "Run", risk: str, out: Path | None) -> None:
+    """Say what was reached, and what can be done next."""
     say(f"{run!r}".strip("<>"))
     for note in run.notes:
         say(f"  note: {note}")
@@ -164,7 +179,8 @@ def train_command(context: typer.Context, env: str, risk: str, **flags: Any) -> 
         words = f"{run.held_out_risk:.4g}, 95% from {low:.4g} to {high:.4g}{doubt}"
         say(f"{risk} by held-out episodes: {words}")
     if out is not None:
-        say(f"Kept in {out}; look closer with: riskgrad evaluate {out}")
+        advice = f"look closer with: riskgrad evaluate {out}"
+        say(f"Kept in {out}; {advice if run.finished else f'go on with the same command and --resume, or {advice}'}")
 
 
 def _with_options(algorithm: str, own: dict[str, Any]) -> str:

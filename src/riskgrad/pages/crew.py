@@ -1,7 +1,7 @@
 """Several trainings that do not wait for each other, shared by processes, with news of each while they run.
 
-Processes are spawned (see `riskgrad.backend`). News come back through a queue; the same channel tells the processes to
-stop when this one is interrupted. Numbers do not depend on who trains what: a training is a function of its arguments.
+Processes are spawned (see `riskgrad.backend`), and end when this one is interrupted. News come back through a queue.
+Numbers do not depend on who trains what: a training is a function of its arguments.
 """
 
 import contextlib
@@ -57,30 +57,26 @@ class Crew:
     def __init__(self, processes: int = 1, progress: Progress | None = None) -> None:
         self._processes, self._progress = check_count("processes", processes), progress
         self._open = contextlib.ExitStack()
-        self._ways: tuple[Processes, Any, Any] | None = None
+        self._ways: tuple[Processes, Any] | None = None
 
     def train(self, trainings: Sequence[Training]) -> list[Run]:
         """Train all and give the runs in their order."""
         if self._processes == 1:
             return [_here(one, self._progress) for one in trainings]
         _refuse_unportable(trainings)
-        backend, news, stop = self._ways or self._start()
+        backend, news = self._ways or self._start()
         threads = max(1, cores() // self._processes)
-        try:
-            return backend.map(_there, [(one, news, stop, threads) for one in trainings])
-        except BaseException:
-            stop.set()
-            raise
+        return backend.map(_there, [(one, news, threads) for one in trainings])
 
-    def _start(self) -> tuple[Processes, Any, Any]:
+    def _start(self) -> tuple[Processes, Any]:
         manager = self._open.enter_context(get_context("spawn").Manager())
-        news, stop = manager.Queue(), manager.Event()
+        news = manager.Queue()
         told = threading.Thread(target=_pass_on, args=(news, self._progress), daemon=True)
         told.start()
         # ended in the order opposite to this: the processes, the news that they sent, the manager
         self._open.callback(told.join)
         self._open.callback(news.put, None)
-        self._ways = (self._open.enter_context(Processes(self._processes)), news, stop)
+        self._ways = (self._open.enter_context(Processes(self._processes)), news)
         return self._ways
 
     def __enter__(self) -> Self:
@@ -107,35 +103,27 @@ def _here(one: Training, progress: Progress | None) -> Run:
         if progress is not None:
             progress(one.label, line)
 
-    run = _require_finished(train(one.env, one.risk, callback=callback, **one.options))
+    run = train(one.env, one.risk, callback=callback, **one.options)
     if progress is not None:
         progress(one.label, None)
     return run
 
 
-def _there(task: tuple[Training, Any, Any, int]) -> Run:
+def _there(task: tuple[Training, Any, int]) -> Run:
     """Train in a process of its own; an iteration's news are sent only if the last ones are a while ago."""
-    one, news, stop, threads = task
+    one, news, threads = task
     last = [0.0]
 
-    def callback(line: Line, theta: FloatArray) -> bool | None:
+    def callback(line: Line, theta: FloatArray) -> None:
         del theta
         now = time.monotonic()
-        if now - last[0] < SECONDS:
-            return None
-        last[0] = now
-        news.put((one.label, line))
-        return stop.is_set()
+        if now - last[0] >= SECONDS:
+            last[0] = now
+            news.put((one.label, line))
 
     options: dict[str, Any] = {"threads": threads, **one.options}
-    run = _require_finished(train(one.env, one.risk, callback=callback, **options))
+    run = train(one.env, one.risk, callback=callback, **options)
     news.put((one.label, None))
-    return run
-
-
-def _require_finished(run: Run) -> Run:
-    if not run.finished:
-        raise KeyboardInterrupt  # a training stops politely when asked to; the family stops with it
     return run
 
 

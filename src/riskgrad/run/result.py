@@ -33,6 +33,7 @@ from riskgrad.types import FloatArray
 THETAS: Final = ("theta", "random_theta", "last_theta")
 ADVICE: Final = "write rg.load(path, {0}=...) in Python; rg.report takes such a run"
 LOOK: Final = "look."
+HANDED: Final = "handed."  # what a stopped run handed back, beside the state that it goes on from
 PACKAGES: Final = ("numpy", "scipy", "numba", "gymnasium")  # their versions decide the numbers
 
 
@@ -81,7 +82,7 @@ class Run:
         look: what those episodes say of theta; None if none were.
         settings: what the run was asked to do, every default spelled out.
         remarks: what was noted on the way: what else than the named measure was optimized, guards, damage.
-        finished: whether all iterations were done.
+        finished: whether all iterations were done; a run that was stopped says by whom in its notes.
         versions: of Python and the packages that decide the numbers, when the run began.
         given_policy: the policy, where it was given and need not be rebuilt.
         given_risk: the measure, where it was given and need not be read from its name.
@@ -235,10 +236,17 @@ def load(path: str | Path, policy: Policy | None = None, risk: RiskMeasure | Non
         if newest is None:
             raise StorageError(f"cannot read {place}: no checkpoint of a run is in this folder")
         lines, damage = read_history(place, newest.facts["history_bytes"], newest.iteration)
-        remarks = [*newest.facts["remarks"], *(note for note in (newest.note, damage) if note)]
-        return run_from_facts(newest.arrays, {**newest.facts, "history": lines, "remarks": remarks}, policy, risk)
+        arrays, facts = _handed_back(newest.arrays, newest.facts)
+        remarks = [*facts["remarks"], *(note for note in (newest.note, damage) if note)]
+        return run_from_facts(arrays, {**facts, "history": lines, "remarks": remarks}, policy, risk)
     arrays, facts = read_container(place)
     return run_from_facts(arrays, facts, policy, risk)
+
+
+def _handed_back(arrays: Arrays, facts: Facts) -> tuple[Arrays, Facts]:
+    """Give what a checkpoint holds of the run that was handed back when it was stopped; all of it if it was not."""
+    found = {name.removeprefix(HANDED): array for name, array in arrays.items() if name.startswith(HANDED)}
+    return (found, {**facts, **facts["handed"]}) if found else (arrays, facts)
 
 
 def run_from_facts(arrays: Arrays, facts: Facts, policy: Policy | None, risk: RiskMeasure | None = None) -> Run:

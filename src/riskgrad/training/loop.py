@@ -12,6 +12,10 @@ iterates, the first and the last among them. Where the current policy acts, an i
 with the same random numbers for all, so that they compare well. Elsewhere one held-out batch of the policy that acts is
 reweighted for each iterate. An algorithm that sharpens compares late iterates only, and has held-out episodes choose
 how sharp the best of them is (see `sharpness`).
+
+A run that is stopped before its end has the iterate judged that it was stopped at, before the best is chosen. That is
+in the run that is handed back, and beside the state in its last checkpoint, for `rg.load`; a run that goes on knows
+nothing of it, and ends as one that was never stopped.
 """
 
 import math
@@ -22,11 +26,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from riskgrad.critic.log import StepLog
+from riskgrad.errors import Stopped
 from riskgrad.policy import Policy
 from riskgrad.random import Purpose, Stream
 from riskgrad.run import Run
-from riskgrad.run.callbacks import StopRequest, tell
+from riskgrad.run.callbacks import tell
 from riskgrad.run.result import Look, current_versions, run_from_facts
+from riskgrad.run.stopping import StopRequest, say_if_uncaught
 from riskgrad.run.store import Line, Store, open_store, round_trip
 from riskgrad.settings import TrainOptions
 from riskgrad.training.normalization import first_policy
@@ -92,39 +98,78 @@ def _look_by_weights(
     return look
 
 
-def run_training(plan: Plan, options: TrainOptions) -> Run:
+def run_training(plan: Plan, options: TrainOptions, stop: StopRequest) -> Run:
     """Run an algorithm from where it is to its end, or to where it is stopped.
 
     Args:
         plan: the problem and the algorithm.
         options: where it is kept, and who is told.
+        stop: knows of signals.
 
     Returns:
-        the run so far.
+        the run, to its end or to where a callback ended it; a signal raises `Stopped`, which has the run so far.
     """
-    problem, settings = plan.problem, plan.settings
-    judge = find_judge(problem, plan.algorithm.ess_floor)
-    versions = current_versions()
-    with open_store(options.folder, options.resume, settings) as store, StopRequest() as stop:
-        progress = _start_or_resume(plan, store, versions)
-        done = progress.state.iteration
-        saved, saved_at = (done if done else None), time.monotonic()
-        while progress.state.iteration < problem.iterations and not stop.name:
-            began = time.monotonic()
-            line, returns = _advance(plan, judge, progress)
-            now, done = time.monotonic(), progress.state.iteration
-            if store is not None:
-                store.write(line, now - began)
-            if store is not None and now - saved_at >= options.checkpoint_seconds:
-                store.checkpoint(done, progress.arrays(), progress.facts(settings), progress.state.log)
-                saved, saved_at = done, now
-            if tell(options.callback, line, progress.state.theta, returns):
-                break
-        ended = _finish(plan, judge, progress)
-        facts, arrays, done = progress.facts(settings), progress.arrays(), progress.state.iteration
-        if store is not None and (ended or saved != done):
-            store.checkpoint(done, arrays, facts, progress.state.log)
-    return run_from_facts(arrays, {**facts, "history": progress.history}, problem.policy)
+    judge = find_judge(plan.problem, plan.algorithm.ess_floor)
+    with open_store(options.folder, options.resume, plan.settings) as store:
+        progress = _start_or_resume(plan, store, current_versions())
+        saved, saved_at, asked = progress.state.iteration or None, time.monotonic(), False
+        try:
+            while progress.state.iteration < plan.problem.iterations and not (asked or stop.signal):
+                began = time.monotonic()
+                progress, line, returns = _advance(plan, judge, progress)
+                now, done = time.monotonic(), progress.state.iteration
+                if store is not None:
+                    store.write(line, now - began)
+                if store is not None and now - saved_at >= options.checkpoint_seconds:
+                    _keep(plan, store, progress)
+                    saved, saved_at = done, now
+                asked = tell(options.callback, line, progress.state.theta, returns)
+            ended = _finish(plan, judge, progress)
+            if store is not None and (ended or saved != progress.state.iteration):
+                _keep(plan, store, progress)
+            handed = progress if progress.finished else _judge_stopped(plan, judge, progress, stop.signal)
+            if store is not None and handed is not progress:
+                _keep(plan, store, progress, handed)
+        except Stopped as stopped:
+            if stopped.run is None:
+                note = f"{stopped}; the iterate that it was stopped at was not judged"
+                stopped.run = _hand_back(plan, options, replace(progress, remarks=[*progress.remarks, note]))
+            raise
+    run = stop.run = _hand_back(plan, options, handed)
+    if stop.signal:
+        raise say_if_uncaught(Stopped(_say_why(plan, progress, stop.signal), stop.signal, run))
+    return run
+
+
+def _keep(plan: Plan, store: Store, progress: Progress, handed: Progress | None = None) -> None:
+    """Write a checkpoint, with what is handed back beside the state if that is not the same."""
+    arrays, facts = progress.arrays(), progress.facts(plan.settings)
+    if handed is not None:
+        arrays, facts = {**arrays, **handed.handed_arrays()}, {**facts, **handed.handed_facts()}
+    store.checkpoint(progress.state.iteration, arrays, facts, progress.state.log)
+
+
+def _say_why(plan: Plan, progress: Progress, signal: str) -> str:
+    by = signal or "a callback"
+    return f"stopped by {by} after {progress.state.iteration} of {plan.problem.iterations} iterations"
+
+
+def _judge_stopped(plan: Plan, judge: Judge | None, progress: Progress, signal: str) -> Progress:
+    """Judge the iterate that a run was stopped at; what it goes on from stays as if it had not been."""
+    handed = replace(progress, remarks=list(progress.remarks))
+    judge_iterate(judge, handed)
+    used = handed.held_out_episodes - progress.held_out_episodes
+    by = f"; {used} more held-out episodes judged the last iterate" if used else ""
+    handed.remarks.append(f"{_say_why(plan, progress, signal)}{by}")
+    return handed
+
+
+def _hand_back(plan: Plan, options: TrainOptions, progress: Progress) -> Run:
+    """Give the run that a user gets."""
+    facts, history = progress.facts(plan.settings), progress.history[: progress.state.iteration]
+    problem = plan.problem
+    run = run_from_facts(progress.arrays(), {**facts, "history": history}, problem.policy, problem.risk)
+    return replace(run, given_options=options.env_options)
 
 
 def _start_or_resume(plan: Plan, store: Store | None, versions: dict[str, str]) -> Progress:
@@ -142,9 +187,13 @@ def _start_or_resume(plan: Plan, store: Store | None, versions: dict[str, str]) 
     return Progress(state, first, first, episodes=plan.pilot + cost, remarks=list(problem.notes), versions=versions)
 
 
-def _advance(plan: Plan, judge: Judge | None, progress: Progress) -> tuple[Line, FloatArray | None]:
-    """Do iteration k: judge theta_k, keep it as theta_R by chance, and step to theta_{k+1}; give line and returns."""
-    problem, k = plan.problem, progress.state.iteration
+def _advance(plan: Plan, judge: Judge | None, before: Progress) -> tuple[Progress, Line, FloatArray | None]:
+    """Do iteration k: judge theta_k, keep it as theta_R by chance, and step to theta_{k+1}; give line and returns.
+
+    What was before stays as it was, so that a signal in the middle leaves it whole.
+    """
+    problem, k = plan.problem, before.state.iteration
+    progress = replace(before, remarks=list(before.remarks))
     held_out = judge_iterate(judge, progress) if k in judged_iterations(problem, plan.algorithm) else None
     if Stream(problem.seed, Purpose.RESERVOIR, k).generator().random() < 1.0 / (k + 1):
         progress.random = progress.now
@@ -154,7 +203,7 @@ def _advance(plan: Plan, judge: Judge | None, progress: Progress) -> tuple[Line,
     progress.remarks += info.notes
     line = round_trip({"iteration": k, **info.line, "held_out": held_out, "episodes": progress.episodes})
     progress.history.append(line)
-    return line, info.returns
+    return progress, line, info.returns
 
 
 def judge_iterate(judge: Judge | None, progress: Progress) -> float | None:

@@ -15,6 +15,7 @@ from riskgrad.critic.quantiles import QuantileCritic
 from riskgrad.policy import Policy
 from riskgrad.run.checkpoint import Checkpoint
 from riskgrad.run.result import (
+    HANDED,
     THETAS,
     Look,
     changed_versions,
@@ -77,14 +78,17 @@ class Progress:
     def arrays(self) -> dict[str, FloatArray]:
         """Give the numbers of a checkpoint."""
         moments = {f"{MOMENTS}{name}": array for name, array in self.state.moments.items()}
-        kept = zip(THETAS, (self.best, self.random, self.now), strict=True)
         arms: dict[str, FloatArray] = {}
         for name, arm in self.state.arms.items():
             arms[f"{ARMS}{name}/"] = arm.theta
             arms |= {f"{ARMS}{name}/{part}": array for part, array in arm.moments.items()}
         critic = self.state.critic
         quantiles = {} if critic is None else {f"{CRITIC}{name}": array for name, array in critic.arrays().items()}
-        return {**flatten_iterates(dict(kept)), **flatten_look(self.best_look), **moments, **arms, **quantiles}
+        return {**self._iterates(), **moments, **arms, **quantiles}
+
+    def _iterates(self) -> dict[str, FloatArray]:
+        kept = zip(THETAS, (self.best, self.random, self.now), strict=True)
+        return {**flatten_iterates(dict(kept)), **flatten_look(self.best_look)}
 
     def facts(self, settings: Settings) -> dict[str, Any]:
         """Give the rest of a checkpoint, with the settings of the run."""
@@ -98,6 +102,14 @@ class Progress:
             "versions": self.versions,
             "settings": settings.as_dict(),
         }
+
+    def handed_arrays(self) -> dict[str, FloatArray]:
+        """Give the numbers of the run that is handed back, for a checkpoint that goes on from other ones."""
+        return {f"{HANDED}{name}": array for name, array in self._iterates().items()}
+
+    def handed_facts(self) -> dict[str, Any]:
+        """Give the facts of that run that differ from those of the checkpoint."""
+        return {"handed": {name: getattr(self, name) for name in ("episodes", "held_out_episodes", "remarks")}}
 
 
 def _read_arms(arrays: Mapping[str, Any]) -> dict[str, Arm]:
