@@ -62,7 +62,10 @@ def test_the_version_stands_once():
 
 @pytest.mark.parametrize(
     ("folder", "extras"),
-    [("src", ("torch", "tensorboard")), ("tests", tuple(PROJECT["project"]["optional-dependencies"]))],
+    [
+        ("src", ("torch", "tensorboard", "onnx", "notebook")),
+        ("tests", tuple(PROJECT["project"]["optional-dependencies"])),
+    ],
 )
 def test_what_is_imported_is_declared(folder, extras):
     undeclared = {name: path for name, path in imported(folder).items() if name not in declared(*extras)}

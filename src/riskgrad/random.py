@@ -39,6 +39,7 @@ class Purpose(IntEnum):
     EXAMPLE = 8
     OBSERVING = 9
     REHEARSING = 10
+    ACTING = 11
 
 
 @dataclass(frozen=True, slots=True)

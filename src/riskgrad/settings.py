@@ -217,6 +217,13 @@ class TrainOptions(Options):
     callback: "Callback | Sequence[Callback] | None" = option(
         None, None, "Called after each iteration with its line and the new theta; returns True to stop. Or several."
     )
+    progress: bool | Literal["auto"] = option(
+        "auto",
+        None,
+        "Show how it goes: True or False; by default, auto, on a terminal and in a notebook, not when piped or in a "
+        "worker process.",
+        check=check_switch,
+    )
     checkpoint_seconds: float = option(
         5.0, None, "Least time between two checkpoints; 0 makes one each iteration.", check=check_not_negative
     )
@@ -241,6 +248,7 @@ class Settings(Options):
         start: what identifies theta_0.
         own_start: whether theta_0 was given.
         policy_facts: the policy: its kind, its text, and the recipe that rebuilds it, where there is one.
+        spaces: what the environment shows and takes, as JSON; None where that is not known.
     """
 
     own: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -254,6 +262,7 @@ class Settings(Options):
     start: str = ""
     own_start: bool = False
     policy_facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    spaces: Mapping[str, Any] | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Give the settings by name, as JSON can hold them."""

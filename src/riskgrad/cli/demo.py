@@ -19,7 +19,7 @@ def demo(
     Example: riskgrad demo --out riskgrad-demo
     """
     from riskgrad.pages import demo as story  # noqa: PLC0415 - brings matplotlib and numba
-    from riskgrad.pages.live import Live  # noqa: PLC0415
+    from riskgrad.run.live import Live  # noqa: PLC0415
 
     say(
         "A maze with two ways to the goal: a short one past a guard, who is seldom there and then costs dearly, and a "

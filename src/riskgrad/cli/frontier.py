@@ -38,8 +38,8 @@ def frontier(
     """
     from riskgrad.kernels.compile import cores  # noqa: PLC0415
     from riskgrad.pages.family import frontier as family  # noqa: PLC0415
-    from riskgrad.pages.live import LiveFamily  # noqa: PLC0415
     from riskgrad.pages.plots import plot_frontier  # noqa: PLC0415
+    from riskgrad.run.live import LiveFamily  # noqa: PLC0415
 
     where: dict[str, Any] = {
         "horizon": horizon,

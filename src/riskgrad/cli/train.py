@@ -128,7 +128,7 @@ def train_command(context: typer.Context, env: str, risk: str, **flags: Any) -> 
     from contextlib import ExitStack  # noqa: PLC0415
 
     from riskgrad._train import train  # noqa: PLC0415
-    from riskgrad.pages.live import Live  # noqa: PLC0415
+    from riskgrad.run.live import Live  # noqa: PLC0415
 
     out, resume, tensorboard = (flags.pop(name) for name in ("out", "resume", "tensorboard"))
     as_json, _ = flags.pop("as_json"), flags.pop("config")
@@ -152,7 +152,7 @@ def train_command(context: typer.Context, env: str, risk: str, **flags: Any) -> 
 
             callbacks.append(stack.enter_context(TensorBoard(tensorboard)))
         try:
-            run, stopped = train(env, risk, callback=callbacks, **options), None
+            run, stopped = train(env, risk, callback=callbacks, progress=False, **options), None
         except Stopped as early:
             run, stopped = early.run, early
     if run is not None:

@@ -103,7 +103,7 @@ def _here(one: Training, progress: Progress | None) -> Run:
         if progress is not None:
             progress(one.label, line)
 
-    run = train(one.env, one.risk, callback=callback, **one.options)
+    run = train(one.env, one.risk, callback=callback, progress=False, **one.options)
     if progress is not None:
         progress(one.label, None)
     return run
@@ -122,7 +122,7 @@ def _there(task: tuple[Training, Any, int]) -> Run:
             news.put((one.label, line))
 
     options: dict[str, Any] = {"threads": threads, **one.options}
-    run = train(one.env, one.risk, callback=callback, **options)
+    run = train(one.env, one.risk, callback=callback, progress=False, **options)
     news.put((one.label, None))
     return run
 

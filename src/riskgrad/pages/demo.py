@@ -79,7 +79,7 @@ def train_both(seed: int, watch: Watch = watch_nothing, **options: Any) -> dict[
     runs: dict[str, Run] = {}
     for name, risk in RISKS.items():
         with watch(name) as callback:
-            runs[name] = train(ENV, risk, seed=seed, callback=callback, **options)
+            runs[name] = train(ENV, risk, seed=seed, callback=callback, progress=False, **options)
     return runs
 
 

@@ -161,7 +161,7 @@ def _chapter(
         ("episodes to train", write(one.run.episodes_used)),
     ]
     listed = {**one.run.settings.as_dict(), **one.run.settings.own}
-    hidden = ("own", "given", "policy_facts")
+    hidden = ("own", "given", "policy_facts", "spaces")
     settings = [(n, _setting_text(value)) for n, value in listed.items() if value is not None and n not in hidden]
     return Chapter(
         run_letter(index),

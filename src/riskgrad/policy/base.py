@@ -32,6 +32,7 @@ from riskgrad.types import ActionKind, FloatArray, IntArray, ObservationKind
 
 if TYPE_CHECKING:
     from riskgrad.policy.bounds import Bounds
+    from riskgrad.policy.network import PlainLayers
     from riskgrad.policy.normalized import ObservationStatistics
 
 
@@ -134,6 +135,11 @@ class Policy(ABC):
     def layer_thetas(self, thetas: FloatArray) -> FloatArray:
         """Give the parameters of `layers` [P, ...] for parameters [P, d] of the policy."""
         return thetas
+
+    def plain_layers(self, theta: FloatArray) -> "PlainLayers | None":
+        """Give the layers of the policy at theta [d], for a file; None where it is no network."""
+        del theta
+        return None
 
     @classmethod
     def fit(cls, gives: ObservationKind, takes: ActionKind) -> "Policy":
@@ -327,19 +333,3 @@ def rebuild_policy(facts: Mapping[str, Any]) -> Policy | None:
     made = kind.from_recipe(recipe)
     made.memory = None if memory is None else Memory.from_recipe(memory)
     return made
-
-
-def sum_by_visit(
-    where: NDArray[np.intp], actions: NDArray[np.intp], coefficients: FloatArray, shape: tuple[int, int]
-) -> FloatArray:
-    """Add up the coefficients [B] of the visits to each (distinct observation, action), in their order: [U, A]."""
-    flat = np.bincount(where * shape[1] + actions, weights=coefficients, minlength=shape[0] * shape[1])
-    return flat.astype(np.float64, copy=False).reshape(shape)
-
-
-def preference_weights(sums: FloatArray, probabilities: FloatArray) -> FloatArray:
-    """Give w [U, A] with sum_{u, a} c[u, a] grad log pi(a | u) = sum_{u, a} w[u, a] grad h(u, a).
-
-    That is w[u, a] = c[u, a] - pi(a | u) sum_b c[u, b], for coefficients c [U, A] and probabilities [U, A].
-    """
-    return sums - probabilities * np.sum(sums, axis=1, keepdims=True)

@@ -17,7 +17,7 @@ from riskgrad.errors import InputError
 from riskgrad.policy.base import Layers, WithoutDensity, drop_axes
 from riskgrad.policy.bounds import Bounds, with_infinities
 from riskgrad.policy.greedy import point_mass
-from riskgrad.policy.network import Activation, Network, check_hidden
+from riskgrad.policy.network import Activation, Network, PlainLayers, check_hidden
 from riskgrad.types import ActionKind, Choice, Choices, FloatArray, IntArray, ObservationKind, States, Vectors
 
 
@@ -100,6 +100,10 @@ class Deterministic(WithoutDensity):
         thetas, flat = check_thetas(theta, self.dim)
         inputs, single = self.network.check_inputs(observations)
         return drop_axes(point_mass(self.network.apply_all(thetas, inputs)), flat, single)
+
+    def plain_layers(self, theta: FloatArray) -> PlainLayers:
+        """Give the layers of its network."""
+        return PlainLayers(*self.network.cut(theta), self.network.relu)
 
     @classmethod
     def fit(cls, gives: ObservationKind, takes: ActionKind) -> "Deterministic":

@@ -30,7 +30,7 @@ from riskgrad.kernels import network_passes
 from riskgrad.kernels.formulas import exp_of, log_of
 from riskgrad.policy.base import Linearization, Policy, drop_axes
 from riskgrad.policy.bounds import Bounds, with_infinities
-from riskgrad.policy.network import Activation, Network, check_hidden
+from riskgrad.policy.network import Activation, Network, PlainLayers, check_hidden
 from riskgrad.types import FloatArray, IntArray, States, Vectors
 
 HALF_LOG_TWO_PI: Final = 0.5 * np.log(2.0 * np.pi)
@@ -175,6 +175,10 @@ class Gaussian(Policy):
         if not self.network.hidden:
             return np.zeros(self.dim)
         return np.concatenate([self.network.draw_start(generator, last=0.01), np.zeros(self._bounds.size)])
+
+    def plain_layers(self, theta: FloatArray) -> PlainLayers:
+        """Give the layers of the mean, and the spread."""
+        return PlainLayers(*self.network.cut(theta), self.network.relu, self.std(theta))
 
     def recipe(self) -> dict[str, Any]:
         """Give what the constructor takes."""

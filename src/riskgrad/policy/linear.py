@@ -18,6 +18,7 @@ from riskgrad.checks import check_actions, check_batch, check_coefficients, chec
 from riskgrad.errors import InputError
 from riskgrad.policy.base import Layers, Policy, choose_actions, drop_axes
 from riskgrad.policy.mlp import fit_network
+from riskgrad.policy.network import PlainLayers
 from riskgrad.types import ActionKind, Choice, FloatArray, IntArray, ObservationKind, Vectors
 
 
@@ -112,6 +113,10 @@ class LinearSoftmax(Policy):
             linear_softmax.own_probabilities(thetas, rows, observations, self.n_actions),
             None if uniforms is None else uniforms[:, 0],
         )
+
+    def plain_layers(self, theta: FloatArray) -> PlainLayers:
+        """Give its one layer, whose biases are 0."""
+        return PlainLayers((theta.reshape(self.n_features, self.n_actions),), (np.zeros(self.n_actions),), relu=False)
 
     @classmethod
     def fit(cls, gives: ObservationKind, takes: ActionKind) -> Policy:

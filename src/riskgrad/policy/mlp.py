@@ -28,7 +28,7 @@ from riskgrad.kernels import network_passes
 from riskgrad.kernels.formulas import exp_of, log_softmax, softmax, sum_over_actions
 from riskgrad.policy.base import Layers, Linearization, Policy, drop_axes
 from riskgrad.policy.gaussian import INITIAL_STD, Gaussian
-from riskgrad.policy.network import Activation, Network, check_hidden
+from riskgrad.policy.network import Activation, Network, PlainLayers, check_hidden
 from riskgrad.types import ActionKind, Choice, Choices, FloatArray, IntArray, Numbers, ObservationKind, States, Vectors
 
 HIDDEN: Final = (32, 32)
@@ -152,6 +152,10 @@ class MLP(Policy):
     def initial_theta(self, generator: np.random.Generator) -> FloatArray:
         """Draw hidden weights; the last layer is small, so that all actions begin with nearly the same chance."""
         return self.network.draw_start(generator, last=0.01)
+
+    def plain_layers(self, theta: FloatArray) -> PlainLayers:
+        """Give the layers of its network."""
+        return PlainLayers(*self.network.cut(theta), self.network.relu)
 
     @classmethod
     def fit(cls, gives: ObservationKind, takes: ActionKind) -> Policy:

@@ -8,7 +8,8 @@ stands for the one-hot vector of length k.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from itertools import pairwise
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -70,6 +71,15 @@ class Network:
     def recipe(self) -> dict[str, Any]:
         """Give what a policy's recipe says of its network."""
         return {"inputs": self.inputs, "hidden": list(self.hidden), "activation": self.activation}
+
+    def cut(self, theta: FloatArray) -> tuple[tuple[FloatArray, ...], tuple[FloatArray, ...]]:
+        """Give the weights [inputs, outputs] and the biases [outputs] of each layer; theta may be longer than dim."""
+        weights, biases, at = list[FloatArray](), list[FloatArray](), 0
+        for n_in, n_out in pairwise(self.widths):
+            weights.append(theta[at : at + n_in * n_out].reshape(n_in, n_out))
+            biases.append(theta[at + n_in * n_out : at + (n_in + 1) * n_out])
+            at += (n_in + 1) * n_out
+        return tuple(weights), tuple(biases)
 
     def apply(self, thetas: FloatArray, rows: IntArray, inputs: FloatArray) -> FloatArray:
         """Give the outputs [B, n] of inputs [B, k], each through thetas[rows[b]]; theta may be longer than dim."""
@@ -151,3 +161,21 @@ def one_hot(states: NDArray[Any], size: int) -> FloatArray:
 def check_hidden(hidden: Sequence[int] | int) -> tuple[int, ...]:
     """Give the units of the hidden layers as a tuple; one number is one layer."""
     return (hidden,) if isinstance(hidden, int) else tuple(hidden)
+
+
+class PlainLayers(NamedTuple):
+    """A policy at one theta as arrays, for files that others read.
+
+    Its outputs are preferences of choices, or means of numbers.
+
+    Attributes:
+        weights: of each layer, [inputs, outputs].
+        biases: of each layer, [outputs].
+        relu: whether the activation between layers is relu; otherwise it is tanh.
+        spread: the standard deviation of normal numbers [n]; None for choices, and for numbers without chance.
+    """
+
+    weights: tuple[FloatArray, ...]
+    biases: tuple[FloatArray, ...]
+    relu: bool
+    spread: FloatArray | None = None

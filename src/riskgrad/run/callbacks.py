@@ -30,11 +30,14 @@ def tell(
     callback: Callback | Sequence[Callback] | None, line: Line, theta: FloatArray, returns: FloatArray | None
 ) -> bool:
     """Call one callback or several; tell whether one of them asks the run to stop."""
-    if callback is None:
-        return False
     answers: list[bool] = []
-    for one in [callback] if callable(callback) else callback:
+    for one in join_callbacks(callback, ()):
         if returns is not None and isinstance(one, Watcher):
             one.returns(returns)
         answers.append(one(line, theta) is True)
     return any(answers)
+
+
+def join_callbacks(given: Callback | Sequence[Callback] | None, more: Sequence[Callback]) -> list[Callback]:
+    """Give one callback, several or none as a list, and more after them."""
+    return [*([] if given is None else [given] if callable(given) else given), *more]

@@ -20,8 +20,7 @@ from riskgrad.errors import InputError
 from riskgrad.kernels.streams import fill_uniforms
 from riskgrad.policy import Greedy, Policy
 from riskgrad.random import GOLDEN, Purpose, Stream, mix
-from riskgrad.sources.gymnasium.spaces import action_writer, observation_reader
-from riskgrad.types import Choice, ObservationKind, States
+from riskgrad.run.translation import Translator, check_reads
 
 
 class RunPlayer:
@@ -32,8 +31,9 @@ class RunPlayer:
         theta: its parameters [d].
         seed: of the draws.
         greedy: take the likeliest action instead of drawing one.
-        env: whose spaces say how observations are read and actions written; None takes states and choices from 0 on,
-            and vectors, as the policy does.
+        env: whose spaces say how observations are read and actions written.
+        translator: what says so where there is no environment; without both there are states and choices from 0 on, and
+            vectors, as the policy reads and gives them.
     """
 
     def __init__(
@@ -44,13 +44,13 @@ class RunPlayer:
         seed: int = 0,
         greedy: bool = False,
         env: "gymnasium.Env[Any, Any] | None" = None,
+        translator: Translator | None = None,
     ) -> None:
         self._policy = Greedy(policy) if greedy else policy
         self._thetas = check_theta(theta, policy.dim)[np.newaxis]
         self._key = Stream(seed, Purpose.EVALUATION).keys(np.zeros(1, dtype=np.int64))
-        self._writer = None if env is None else action_writer(env.action_space)
-        counts = self._writer is None or isinstance(self._writer.takes, Choice)
-        self._reader = None if env is None else observation_reader(env.observation_space, counts=counts)
+        asked = translator if env is None else Translator(env.observation_space, env.action_space)
+        self._translator = asked
         self._episode = -1
         self._stream = np.zeros(1, dtype=np.uint64)
         self._time, self._total, self._factor, self._waiting = 0, 0.0, 1.0, False
@@ -74,15 +74,18 @@ class RunPlayer:
         if self._waiting and memory is not None:
             rule = "be told the reward of its last action before the next one"
             raise InputError("player", rule, f"none of step {self._time}", "call player.observe(reward)")
-        seen = self._read(obs)
+        seen, _ = self._translator.read(obs) if self._translator is not None else (_as_batch(obs), True)
+        check_reads(self._policy, seen, obs)
+        if len(seen) != 1:
+            raise InputError("obs", "be one observation, of the episode that is played", obs, "run.act takes a batch")
         if memory is not None:
             seen = memory.extend(seen, np.array([self._time]), np.array([self._total]))
         uniforms = np.empty((1, self._policy.noise_size))
         fill_uniforms(self._stream, uniforms)
         actions = self._policy.execute(self._policy.act(self._thetas, np.zeros(1, dtype=np.int64), seen, uniforms))
         self._waiting = True
-        if self._writer is not None:
-            return self._writer.one_by_one(actions)[0]
+        if self._translator is not None:
+            return self._translator.write(actions, single=True)
         return int(actions[0]) if actions.ndim == 1 else actions[0]
 
     def observe(self, reward: float) -> None:
@@ -97,21 +100,10 @@ class RunPlayer:
         self._factor *= 1.0 if memory is None else memory.discount
         self._time, self._waiting = self._time + 1, False
 
-    def _read(self, obs: Any) -> NDArray[Any]:
-        """Give an observation as a batch of one; refuse what the policy does not read."""
-        found = np.asarray(obs if self._reader is None else self._reader.read(obs))
-        state = found.ndim == 0 and found.dtype.kind in "iu"
-        batch = found.reshape(1).astype(np.int64) if state else np.asarray(found, dtype=np.float64).reshape(1, -1)
-        memory = self._policy.memory
-        kinds = self._policy.reads if memory is None else (memory.observations,)
-        if kinds and not any(_is_of_kind(batch, kind) for kind in kinds):
-            kind = kinds[0]
-            rule = f"be one of {kind.n} states" if isinstance(kind, States) else f"be {kind.size} finite numbers"
-            raise InputError("obs", rule, obs, "give run.player(env=...) where its spaces say how it is read")
-        return batch
 
-
-def _is_of_kind(batch: NDArray[Any], kind: ObservationKind) -> bool:
-    if isinstance(kind, States):
-        return batch.ndim == 1 and 0 <= int(batch[0]) < kind.n
-    return batch.ndim == 2 and batch.shape[1] == kind.size and bool(np.all(np.isfinite(batch)))
+def _as_batch(obs: Any) -> NDArray[Any]:
+    """Give a state, or a vector of numbers, as a batch of one."""
+    found = np.asarray(obs)
+    if found.ndim == 0 and found.dtype.kind in "iu":
+        return found.reshape(1).astype(np.int64)
+    return np.asarray(found, dtype=np.float64).reshape(1, -1)

@@ -17,15 +17,17 @@ import gymnasium
 import numpy as np
 
 import riskgrad
-from riskgrad.errors import InputError, StorageError
+from riskgrad.errors import DamagedFileError, InputError, StorageError
 from riskgrad.evaluation.bootstrap import Bootstrap, bootstrap_intervals
 from riskgrad.policy import Normalized, Policy
 from riskgrad.policy.base import rebuild_policy
 from riskgrad.risk import RiskMeasure, parse
+from riskgrad.run.acting import Actor
 from riskgrad.run.checkpoint import latest_checkpoint
 from riskgrad.run.container import Arrays, Facts, read_container, write_container
 from riskgrad.run.player import RunPlayer
 from riskgrad.run.store import Line, read_history
+from riskgrad.run.translation import Translator
 from riskgrad.run.verdict import judge_history
 from riskgrad.settings import Settings
 from riskgrad.types import FloatArray
@@ -188,16 +190,35 @@ class Run:
             raise InputError("policy", "be given to load this run", facts.get("text"), ADVICE.format("policy"))
         return with_statistics(found, self.normalization.get(name))
 
+    def act(self, obs: Any, greedy: bool | None = None) -> Any:
+        """Give the action of the trained policy, as the environment takes it; refuse a policy with memory.
+
+        Args:
+            obs: one observation, as the environment shows it, or a batch of B along the first axis.
+            greedy: True takes the likeliest action, or the mean of numbers; False draws one. None acts as the run was
+                trained and judged: it draws where its policy is random, as sharp as held-out episodes wanted it.
+
+        Returns:
+            an integer for a choice, otherwise an array; for a batch an array [B, ...].
+        """
+        return self._actor.act(obs, greedy)
+
+    @cached_property
+    def _actor(self) -> Actor:
+        return Actor(self.policy, self.theta, Translator.of_facts(self.settings.spaces), self.settings.seed)
+
     def player(self, *, seed: int = 0, greedy: bool = False, env: "gymnasium.Env[Any, Any] | None" = None) -> RunPlayer:
         """Give who plays the trained policy step by step, with its memory if it has one; see `RunPlayer`.
 
         Args:
             seed: of the actions that are drawn.
             greedy: take the likeliest action instead of drawing one.
-            env: whose spaces say how observations are read and actions written; None where they are states or choices
-                from 0 on, or vectors.
+            env: whose spaces say how observations are read and actions written; None takes those of the environment
+                that the run was trained on.
         """
-        return RunPlayer(self.policy, self.theta, seed=seed, greedy=greedy, env=env)
+        facts = self.settings.spaces
+        kept = None if facts is None else Translator.of_facts(facts)
+        return RunPlayer(self.policy, self.theta, seed=seed, greedy=greedy, env=env, translator=kept)
 
     def save(self, path: str | Path) -> None:
         """Write the run as one file, without pickle; an existing file is replaced at once or not at all."""
@@ -238,9 +259,15 @@ def load(path: str | Path, policy: Policy | None = None, risk: RiskMeasure | Non
         lines, damage = read_history(place, newest.facts["history_bytes"], newest.iteration)
         arrays, facts = _handed_back(newest.arrays, newest.facts)
         remarks = [*facts["remarks"], *(note for note in (newest.note, damage) if note)]
-        return run_from_facts(arrays, {**facts, "history": lines, "remarks": remarks}, policy, risk)
-    arrays, facts = read_container(place)
-    return run_from_facts(arrays, facts, policy, risk)
+        facts = {**facts, "history": lines, "remarks": remarks}
+    else:
+        arrays, facts = read_container(place)
+    run = run_from_facts(arrays, facts, policy, risk)
+    try:
+        _ = run.settings.spaces and Translator.of_facts(run.settings.spaces)
+    except InputError as problem:
+        raise DamagedFileError(f"{place} does not say what its environment shows and takes: {problem}") from problem
+    return run
 
 
 def _handed_back(arrays: Arrays, facts: Facts) -> tuple[Arrays, Facts]:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
+from gymnasium import Space
 from numpy.typing import ArrayLike
 
 from riskgrad.errors import InputError
@@ -97,6 +98,11 @@ class Source(ABC):
     @property
     def takes(self) -> ActionKind | None:
         """Among which actions policies choose; None where that is not known."""
+        return None
+
+    @property
+    def spaces(self) -> tuple[Space[Any], Space[Any]] | None:
+        """Gymnasium's spaces of observations and actions; None where states and choices count from 0 on."""
         return None
 
     @property

@@ -24,6 +24,7 @@ from dataclasses import replace
 from typing import Any, Final, Self
 
 import numpy as np
+from gymnasium import Space
 from numpy.typing import ArrayLike
 
 from riskgrad.backend import Backend, Serial, parse_backend
@@ -119,6 +120,11 @@ class GymnasiumSource(Source):
     def takes(self) -> ActionKind:
         """The actions of the environment."""
         return self._player.writer.takes
+
+    @property
+    def spaces(self) -> tuple[Space[Any], Space[Any]]:
+        """The spaces of the environment."""
+        return self._player.space, self._player.action_space
 
     def returns(
         self, policy: Policy, thetas: ArrayLike, episodes: int, stream: Stream, pairs: ArrayLike | None = None

@@ -1,0 +1,42 @@
+"""A policy without memory at work: observations in, actions out, as its environment shows and takes them.
+
+Actions are drawn by numbers of the run's seed, in the order in which they are asked for: a run that was just loaded
+draws what it drew when it was loaded before.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from riskgrad.errors import InputError
+from riskgrad.policy import Policy
+from riskgrad.random import Purpose, Stream
+from riskgrad.run.translation import Translator, check_reads
+from riskgrad.types import FloatArray
+
+
+class Actor:
+    """Acts by a policy, on one observation or on a batch.
+
+    Args:
+        policy: what acts; refused if it has memory.
+        theta: its parameters [d].
+        translator: between it and the environment.
+        seed: of the actions that are drawn.
+    """
+
+    def __init__(self, policy: Policy, theta: FloatArray, translator: Translator, seed: int) -> None:
+        if policy.memory is not None:
+            advice = "player = run.player() is told rewards: player.reset(), player.act(obs), player.observe(reward)"
+            raise InputError("policy", "have no memory for run.act, which is told no rewards", policy.memory, advice)
+        self._policy, self._thetas, self._translator = policy, theta[np.newaxis], translator
+        self._draws = Stream(seed, Purpose.ACTING).generator()
+
+    def act(self, obs: Any, greedy: bool | None) -> Any:
+        """Give an action, or actions for a batch; see `Run.act`."""
+        batch, single = self._translator.read(obs)
+        check_reads(self._policy, batch, obs)
+        uniforms = None if greedy else self._draws.random((len(batch), self._policy.noise_size))
+        rows = np.zeros(len(batch), dtype=np.int64)
+        actions = self._policy.execute(self._policy.act(self._thetas, rows, batch, uniforms))
+        return self._translator.write(actions, single)

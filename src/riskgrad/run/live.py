@@ -1,0 +1,274 @@
+"""What training shows while it runs: a bar on a terminal or in a notebook, plain lines when piped.
+
+`rg.train(..., progress=...)` and the command line use the same one. Until the first iteration is done, and whenever
+kernels are compiled, it says so: the first run on a machine compiles for seconds, the next ones read from the disk.
+"""
+
+import contextlib
+import html
+import importlib
+import multiprocessing
+import sys
+import threading
+import time
+from collections.abc import Generator
+from types import TracebackType
+from typing import Any, Final, Protocol, Self
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from riskgrad.run.callbacks import Callback
+from riskgrad.settings import Options, TrainOptions, default_of, facts_of
+from riskgrad.types import FloatArray
+
+LINES: Final = 10  # plain lines of a piped run, about
+SECONDS: Final = 0.1  # between two pictures in a notebook, at least
+COMPILING: Final = "compiling, once per machine"
+
+
+class Screen(Protocol):
+    """Where a training is shown."""
+
+    def start(self) -> None:
+        """Begin to show."""
+        ...
+
+    def show(self, done: int, words: str) -> None:
+        """Show how far it is, and its numbers in words."""
+        ...
+
+    def wait(self) -> None:
+        """Show that kernels are compiled."""
+        ...
+
+    def stop(self) -> None:
+        """Leave the last picture as it is."""
+        ...
+
+
+class TerminalBar:
+    """A bar that is drawn over and over; see `Screen`."""
+
+    def __init__(self, console: Console, label: str, total: int) -> None:
+        self._bar = Progress(
+            SpinnerColumn(finished_text=""),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[words]}"),
+            TimeRemainingColumn(compact=True, elapsed_when_finished=True),
+            console=console,
+        )
+        self._task = self._bar.add_task(label, total=total, words="")
+
+    def start(self) -> None:
+        """Draw it."""
+        self._bar.start()
+
+    def show(self, done: int, words: str) -> None:
+        """Draw it anew."""
+        self._bar.update(self._task, completed=done, words=words)
+
+    def wait(self) -> None:
+        """Say what is waited for in the place of numbers."""
+        self._bar.update(self._task, words=COMPILING)
+
+    def stop(self) -> None:
+        """Draw it for the last time."""
+        self._bar.stop()
+
+
+class NotebookBar:
+    """A bar in the output of a notebook's cell; see `Screen`."""
+
+    def __init__(self, label: str, total: int) -> None:
+        self._label, self._total = label, total
+        self._done, self._words, self._drawn = 0, "", 0.0
+        self._handle: Any = None
+
+    def start(self) -> None:
+        """Draw it in a place of its own."""
+        screen: Any = importlib.import_module("IPython.display")  # there in a notebook, and nowhere else needed
+        self._handle = screen.display(self, display_id=True)
+
+    def show(self, done: int, words: str) -> None:
+        """Draw it anew, but not too often."""
+        self._done, self._words = done, words
+        if time.monotonic() - self._drawn >= SECONDS:
+            self._draw()
+
+    def wait(self) -> None:
+        """Say what is waited for in the place of numbers."""
+        self._words = COMPILING
+        self._draw()
+
+    def stop(self) -> None:
+        """Draw it for the last time."""
+        self._draw()
+
+    def _draw(self) -> None:
+        self._drawn = time.monotonic()
+        if self._handle is not None:
+            self._handle.update(self)
+
+    def _repr_html_(self) -> str:
+        bar = f'<progress max="{self._total}" value="{min(self._done, self._total)}"></progress>'
+        text = html.escape(f"{self._done:,}/{self._total:,}  {self._words}")
+        return f"<div><code>{html.escape(self._label)}</code> {bar} <code>{text}</code></div>"
+
+    def __repr__(self) -> str:
+        return f"{self._label} {self._done:,}/{self._total:,}  {self._words}"
+
+
+class PlainLines:
+    """A few lines of text; see `Screen`."""
+
+    def __init__(self, console: Console, label: str, total: int) -> None:
+        self._console, self._label, self._total = console, label, total
+        self._shown, self._waited = 0, False
+
+    def start(self) -> None:
+        """Write nothing yet."""
+
+    def show(self, done: int, words: str) -> None:
+        """Write a line at every tenth of the way."""
+        if done * LINES // self._total > self._shown:
+            self._shown = done * LINES // self._total
+            self._console.print(f"{self._label} {done:,}/{self._total:,}  {words}", soft_wrap=True)
+
+    def wait(self) -> None:
+        """Say it once."""
+        if not self._waited:
+            self._console.print(f"{self._label} {COMPILING}", soft_wrap=True)
+        self._waited = True
+
+    def stop(self) -> None:
+        """Write nothing more."""
+
+
+class Live:
+    """A callback for `rg.train` that shows each iteration; use it as a context manager.
+
+    Args:
+        console: where to show.
+        iterations: how many iterations are to come; None for as many as `rg.train` takes by default.
+        label: what is being trained.
+        max_episodes: the budget in episodes instead, where that is what was given.
+    """
+
+    def __init__(self, console: Console, iterations: int | None, label: str, max_episodes: int | None = None) -> None:
+        self._by_episodes = max_episodes is not None
+        total = max_episodes or iterations or default_of(facts_of(Options)["iterations"], "practical")
+        self._piped = not (console.is_jupyter or console.is_terminal)
+        self._screen: Screen
+        if console.is_jupyter:
+            self._screen = NotebookBar(label, total)
+        else:
+            self._screen = (PlainLines if self._piped else TerminalBar)(console, label, total)
+        self._began = time.monotonic()
+        self._open = contextlib.ExitStack()
+
+    def __enter__(self) -> Self:
+        self._screen.start()
+        self._open.callback(self._screen.stop)
+        from riskgrad.kernels.compiling import watch_compiling  # noqa: PLC0415 - after the bar is there: brings numba
+
+        self._open.enter_context(watch_compiling(self._screen.wait))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open.close()
+
+    def __call__(self, line: dict[str, Any], theta: FloatArray) -> None:
+        """Show one line of the record."""
+        del theta
+        episodes = int(line["episodes"])
+        rate = episodes / max(time.monotonic() - self._began, 1e-9)
+        risk, mean, norm = (_number(line.get(name)) for name in ("risk", "mean", "gradient_norm"))
+        # what is piped is the same whenever it is run again
+        work = f"episodes {episodes:,}" if self._piped else f"{rate:,.0f} episodes/s"
+        words = f"risk {risk}  mean {mean}  |grad| {norm}  {work}"
+        self._screen.show(episodes if self._by_episodes else int(line["iteration"]) + 1, words)
+
+
+@contextlib.contextmanager
+def show_progress(options: TrainOptions, label: str) -> Generator[list[Callback]]:
+    """Show a training as its options ask for; give the callbacks that do it, none where nothing is shown.
+
+    With "auto" it is shown on a terminal and in a notebook, and not when piped, in a worker process or in a thread.
+    """
+    wanted = options.progress
+    console = Console(stderr=True, highlight=False) if wanted and sys.stderr is not None else None
+    if console is None or (wanted == "auto" and not _is_watched(console)):
+        yield []
+        return
+    with Live(console, options.iterations, label, options.max_episodes) as live:
+        yield [live]
+
+
+def _is_watched(console: Console) -> bool:
+    """Say whether somebody looks at what this process shows."""
+    alone = multiprocessing.parent_process() is None and threading.current_thread() is threading.main_thread()
+    return alone and (console.is_jupyter or console.is_terminal)
+
+
+class LiveFamily:
+    """What a family of trainings shows: a bar for each that is under way, one for all; use it as a context manager.
+
+    Args:
+        console: where to show.
+        count: how many trainings there are.
+        iterations: of each.
+    """
+
+    def __init__(self, console: Console, count: int, iterations: int) -> None:
+        self._console, self._count, self._iterations = console, count, iterations
+        self._done = 0
+        self._tasks: dict[str, Any] = {}
+        self._bar: Progress | None = None
+        if console.is_terminal:
+            columns = (TextColumn("{task.description:24}"), BarColumn(bar_width=24), MofNCompleteColumn())
+            self._bar = Progress(*columns, TextColumn("{task.fields[words]}"), TimeElapsedColumn(), console=console)
+            self._all = self._bar.add_task("trainings", total=count, words="")
+
+    def __enter__(self) -> Self:
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def __call__(self, label: str, line: dict[str, Any] | None) -> None:
+        """Show news of one training; None is its end."""
+        self._done += line is None
+        if self._bar is None:
+            if line is None:
+                self._console.print(f"trained {label} ({self._done}/{self._count})", soft_wrap=True)
+            return
+        if label not in self._tasks:
+            self._tasks[label] = self._bar.add_task(label, total=self._iterations, words="")
+        if line is None:
+            self._bar.remove_task(self._tasks[label])
+            self._bar.update(self._all, completed=self._done)
+            return
+        words = f"risk {_number(line.get('risk'))}  mean {_number(line.get('mean'))}"
+        self._bar.update(self._tasks[label], completed=int(line["iteration"]) + 1, words=words)
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"

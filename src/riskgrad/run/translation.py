@@ -1,0 +1,117 @@
+"""Between an environment's own words and a policy's: one observation or a batch in, one action or a batch out.
+
+    B observations
+
+What an environment shows and takes is said by its spaces, which a run keeps (see `sources.gymnasium.descriptions`). One
+observation is told from a batch by them: for Discrete and Box spaces by the number of axes; for Tuple and Dict spaces a
+list is a batch of observations, and so are parts with one more axis, as Gymnasium's vector environments give them.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from gymnasium import Space
+from numpy.typing import NDArray
+
+from riskgrad.errors import InputError
+from riskgrad.policy import Policy
+from riskgrad.sources.base import Source
+from riskgrad.sources.gymnasium.descriptions import describe_space, read_space, spaces_of_kinds
+from riskgrad.sources.gymnasium.readings import has_parts, split
+from riskgrad.sources.gymnasium.spaces import action_writer, observation_reader
+from riskgrad.types import Choice, States
+
+
+class Translator:
+    """Reads observations and writes actions.
+
+    Args:
+        seen: the observation space.
+        taken: the action space.
+    """
+
+    def __init__(self, seen: Space[Any], taken: Space[Any]) -> None:
+        self._seen = seen
+        self._writer = action_writer(taken)
+        self._reader = observation_reader(seen, counts=isinstance(self._writer.takes, Choice))
+
+    @classmethod
+    def of_facts(cls, facts: Mapping[str, Any] | None) -> "Translator":
+        """Make the translator of the spaces that a run keeps; refuse where it keeps none."""
+        if facts is None:
+            rule = "say what its environment shows and takes"
+            raise InputError("run", rule, "no spaces", "use run.player(env=...), which asks the environment")
+        return cls(read_space(facts["observation"]), read_space(facts["action"]))
+
+    def read(self, obs: Any) -> tuple[NDArray[Any], bool]:
+        """Give observations as a policy reads them, states [B] or vectors [B, k], and whether there was only one."""
+        batch = self._split(obs)
+        room = self._reader.room(1 if batch is None else len(batch))
+        try:
+            for place, one in enumerate([obs] if batch is None else batch):
+                room[place] = self._reader.read(one)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise InputError("obs", f"be of {self._seen}, or a batch of such", obs, str(error)) from error
+        if not np.all(np.isfinite(room)):
+            raise InputError("obs", "be finite", obs)
+        return room, batch is None
+
+    def write(self, actions: NDArray[Any], single: bool) -> Any:
+        """Give what the environment takes: an integer or an array for one action, arrays [B, ...] for a batch."""
+        return self._writer.one_by_one(actions)[0] if single else self._writer.write(actions)
+
+    def _split(self, obs: Any) -> list[Any] | None:
+        """Give the observations of a batch; None for a single one."""
+        if isinstance(obs, list) and has_parts(self._seen):
+            return list(obs)
+        size = _count(self._seen, obs)
+        return None if size is None else [_pick(self._seen, obs, place) for place in range(size)]
+
+
+def _count(space: Space[Any], found: Any) -> int | None:
+    """Give how many observations a batch has, by its first part; None where it is no batch."""
+    if has_parts(space):
+        try:
+            part, each = split(space, found)[0]
+        except (ValueError, TypeError, AttributeError):
+            return None
+        return _count(part, each)
+    array = np.asarray(found)
+    return len(array) if array.ndim == len(space.shape or ()) + 1 else None
+
+
+def _pick(space: Space[Any], found: Any, place: int) -> Any:
+    """Give one observation of a batch."""
+    if not has_parts(space):
+        return np.asarray(found)[place]
+    parts = [_pick(part, each, place) for part, each in split(space, found)]
+    return dict(zip(found, parts, strict=True)) if isinstance(found, Mapping) else tuple(parts)
+
+
+def describe_spaces(source: Source) -> dict[str, Any] | None:
+    """Describe what a source shows and takes, in what JSON can hold; None where that is not known."""
+    if source.spaces is None and (source.gives is None or source.takes is None):
+        return None
+    if source.spaces is None and source.gives is not None and source.takes is not None:
+        seen, taken = spaces_of_kinds(source.gives, source.takes)
+    else:
+        seen, taken = source.spaces or (None, None)
+    found = {"observation": describe_space(seen), "action": describe_space(taken)}
+    return None if None in found.values() else found
+
+
+def check_reads(policy: Policy, batch: NDArray[Any], obs: Any) -> None:
+    """Refuse observations [B, ...] that a policy does not read."""
+    memory = policy.memory
+    kinds = policy.reads if memory is None else (memory.observations,)
+    for kind in kinds:
+        states = isinstance(kind, States)
+        if states and batch.ndim == 1 and batch.dtype.kind in "iu" and np.all((batch >= 0) & (batch < kind.n)):
+            return
+        if not states and batch.ndim == 2 and batch.shape[1] == kind.size and np.all(np.isfinite(batch)):
+            return
+    if kinds:
+        kind = kinds[0]
+        rule = f"be one of {kind.n} states" if isinstance(kind, States) else f"be {kind.size} finite numbers"
+        raise InputError("obs", rule, obs, "give run.player(env=...) where its spaces say how it is read")
