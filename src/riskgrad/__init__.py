@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from riskgrad.pages import plot_bounds as plot_bounds
     from riskgrad.pages import plot_distortions as plot_distortions
     from riskgrad.pages import plot_frontier as plot_frontier
+    from riskgrad.pages import plot_run as plot_run
     from riskgrad.pages import report as report
     from riskgrad.registry import register as register
     from riskgrad.run import Run as Run
@@ -97,6 +98,7 @@ _HOMES = {
     "plot_bounds": "riskgrad.pages",
     "plot_distortions": "riskgrad.pages",
     "plot_frontier": "riskgrad.pages",
+    "plot_run": "riskgrad.pages",
     "report": "riskgrad.pages",
     "register": "riskgrad.registry",
     "train": "riskgrad._train",

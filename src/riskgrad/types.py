@@ -22,12 +22,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.errors import InputError
+from riskgrad.markup import html_table
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 MASS_TOLERANCE = 1e-9
+ROWS = 12  # of a law that a notebook shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +232,13 @@ class DiscreteLaw:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def _repr_html_(self) -> str:
+        most = np.sort(np.argsort(-self.probabilities, kind="stable")[:ROWS])
+        rows = [(f"{self.values[place]:.6g}", f"{self.probabilities[place]:.4g}") for place in most.tolist()]
+        left = [f"and {len(self) - ROWS:,} less likely values"] if len(self) > ROWS else []
+        title = f"mean {self.mean:.6g}, standard deviation {self.variance**0.5:.6g}"
+        return html_table(rows, title=title, header=("return", "probability"), notes=left)
 
 
 def describe(thing: object) -> str:

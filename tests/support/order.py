@@ -2,6 +2,7 @@
 
 ORDER = [
     "errors",
+    "markup",
     "types",
     "checks",
     "registry",

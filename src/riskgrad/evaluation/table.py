@@ -8,6 +8,7 @@ from typing import Any
 from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.evaluation.bootstrap import bootstrap_intervals
 from riskgrad.evaluation.certified import certified_intervals
+from riskgrad.markup import html_table
 from riskgrad.risk import RiskMeasure
 from riskgrad.types import FloatArray
 
@@ -100,6 +101,14 @@ class Table:
         title = f"{self.episodes:,} episodes, intervals at {100.0 * self.confidence:g}% confidence"
         footnotes = [f"({number}) {note}" for number, note in enumerate(notes, start=1)]
         return "\n".join([title, "", *lines, *([""] if footnotes else []), *footnotes])
+
+    def _repr_html_(self) -> str:
+        notes: list[str] = []
+        cells = [[cell.strip() for cell in _cells(row, notes)] for row in self.rows]
+        rows = [(risk, value, f"{sure} {one}", f"{likely} {two}") for risk, value, sure, one, likely, two in cells]
+        title = f"{self.episodes:,} episodes, intervals at {100.0 * self.confidence:g}% confidence"
+        footnotes = [f"({number}) {note}" for number, note in enumerate(notes, start=1)]
+        return html_table(rows, title=title, header=("risk", "value", "certified", "bootstrap"), notes=footnotes)
 
 
 def _cells(row: Row, notes: list[str]) -> tuple[str, ...]:

@@ -43,9 +43,18 @@ VARIABLES: Final = {
 WIDTH: Final = 4.8  # inches: on a phone one unit is one pixel, so that text of size 10 stays readable
 
 
+class NotebookFigure(Figure):
+    """A figure that a notebook shows by itself, without pyplot."""
+
+    def _repr_png_(self) -> bytes:
+        buffer = io.BytesIO()
+        self.savefig(buffer, format="png", dpi=110)
+        return buffer.getvalue()
+
+
 def make_figure(width: float, height: float, rows: int = 1, columns: int = 1) -> tuple[Figure, list[Axes]]:
     """Make a figure and its axes, row by row, without touching pyplot's global state."""
-    page = Figure(figsize=(width, height), layout="constrained")
+    page = NotebookFigure(figsize=(width, height), layout="constrained")
     grid = page.subplots(rows, columns, squeeze=False)
     axes: list[Axes] = list(grid.flat)
     for axis in axes:

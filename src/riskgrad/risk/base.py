@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 from riskgrad.checks import check_share
 from riskgrad.distortion import Attitude, DistortionFunction
 from riskgrad.errors import InputError, UnknownNameError
+from riskgrad.markup import html_table
 from riskgrad.registry import PartList
 from riskgrad.risk.sample import check_sample
 from riskgrad.risk.smoothness import Constants, Smoothness, mean_smoothness, mix_smoothness
@@ -64,6 +65,10 @@ class RiskMeasure(ABC):
     def builders(cls) -> dict[str, tuple[Callable[..., "RiskMeasure"], str]]:
         """Give the names by which a string builds such a measure, each with what builds it and an example."""
         return {cls.name: (cls, cls.example)} if cls.name else {}
+
+    def _repr_html_(self) -> str:
+        about = inspect.getdoc(type(self)) or ""
+        return html_table([("attitude", self.attitude)], title=str(self), notes=about.splitlines()[:1])
 
     @abstractmethod
     def estimate(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:

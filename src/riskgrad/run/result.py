@@ -25,8 +25,11 @@ from riskgrad.risk import RiskMeasure, parse
 from riskgrad.run.acting import Actor
 from riskgrad.run.checkpoint import latest_checkpoint
 from riskgrad.run.container import Arrays, Facts, read_container, write_container
+from riskgrad.run.export import export_policy
+from riskgrad.run.look import Look, flatten_look, read_look
 from riskgrad.run.player import RunPlayer
 from riskgrad.run.store import Line, read_history
+from riskgrad.run.summary import summarize_run
 from riskgrad.run.translation import Translator
 from riskgrad.run.verdict import judge_history
 from riskgrad.settings import Settings
@@ -34,7 +37,6 @@ from riskgrad.types import FloatArray
 
 THETAS: Final = ("theta", "random_theta", "last_theta")
 ADVICE: Final = "write rg.load(path, {0}=...) in Python; rg.report takes such a run"
-LOOK: Final = "look."
 HANDED: Final = "handed."  # what a stopped run handed back, beside the state that it goes on from
 PACKAGES: Final = ("numpy", "scipy", "numba", "gymnasium")  # their versions decide the numbers
 
@@ -50,23 +52,6 @@ def changed_versions(before: dict[str, str], now: dict[str, str]) -> str:
     """Say which versions differ between two times, as a note for a run that goes on; empty if none does."""
     words = [f"{name} {now[name]} (before: {before[name]})" for name in now if before.get(name, now[name]) != now[name]]
     return f"went on with {', '.join(words)}: its numbers may differ from those of an unbroken run" if words else ""
-
-
-@dataclass(frozen=True, eq=False)
-class Look:
-    """What held-out episodes say of an iterate.
-
-    Attributes:
-        risk: the estimate of the risk.
-        mean: the estimate of the mean, by which equal risks are told apart.
-        values: their returns [m].
-        weights: their weights [m] where another policy acted; None where the iterate did.
-    """
-
-    risk: float
-    mean: float
-    values: FloatArray
-    weights: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -220,6 +205,24 @@ class Run:
         kept = None if facts is None else Translator.of_facts(facts)
         return RunPlayer(self.policy, self.theta, seed=seed, greedy=greedy, env=env, translator=kept)
 
+    def export(self, path: str | Path) -> Path:
+        """Write the policy for those who use it without riskgrad: `.npz`, plain arrays, or `.onnx` (an extra).
+
+        A policy with memory takes the time and the return so far besides the observation; see docs/how-to/use.md.
+
+        Args:
+            path: the file to write, of either ending.
+        """
+        return export_policy(self.policy, self.theta, Translator.of_facts(self.settings.spaces), Path(path))
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Draw how it learned, as a figure of matplotlib; see `rg.plot_run`."""
+        return riskgrad.plot_run(self, path)
+
+    def report(self, path: str | Path, **more: Any) -> Path:
+        """Write a page about the run on fresh episodes; see `rg.report` for what more it takes."""
+        return riskgrad.report(self, path, **more)
+
     def save(self, path: str | Path) -> None:
         """Write the run as one file, without pickle; an existing file is replaced at once or not at all."""
         facts = {
@@ -238,6 +241,9 @@ class Run:
         state = "finished" if self.finished else "stopped"
         what = f"{self.settings.algorithm} on {self.settings.risk}"
         return f"<Run: {what}, {state} after {len(self.history)} iterations and {self.episodes_used} episodes>"
+
+    def _repr_html_(self) -> str:
+        return summarize_run(self)
 
 
 def load(path: str | Path, policy: Policy | None = None, risk: RiskMeasure | None = None) -> Run:
@@ -297,18 +303,6 @@ def run_from_facts(arrays: Arrays, facts: Facts, policy: Policy | None, risk: Ri
         given_risk=risk,
         normalization=read_statistics(arrays),
     )
-
-
-def flatten_look(look: Look | None) -> dict[str, FloatArray]:
-    """Give what a file holds of what held-out episodes say; nothing where there is none."""
-    found = {} if look is None else vars(look)
-    return {f"{LOOK}{name}": np.asarray(value) for name, value in found.items() if value is not None}
-
-
-def read_look(arrays: Mapping[str, Any]) -> Look | None:
-    """Read what held-out episodes say from what a file holds; None where there is none."""
-    found = {name.removeprefix(LOOK): array for name, array in arrays.items() if name.startswith(LOOK)}
-    return Look(float(found.pop("risk")), float(found.pop("mean")), **found) if found else None
 
 
 def with_statistics(policy: Policy, normalization: Mapping[str, FloatArray] | None) -> Policy:

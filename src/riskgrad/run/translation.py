@@ -20,7 +20,7 @@ from riskgrad.sources.base import Source
 from riskgrad.sources.gymnasium.descriptions import describe_space, read_space, spaces_of_kinds
 from riskgrad.sources.gymnasium.readings import has_parts, split
 from riskgrad.sources.gymnasium.spaces import action_writer, observation_reader
-from riskgrad.types import Choice, States
+from riskgrad.types import Choice, ObservationKind, States
 
 
 class Translator:
@@ -32,7 +32,7 @@ class Translator:
     """
 
     def __init__(self, seen: Space[Any], taken: Space[Any]) -> None:
-        self._seen = seen
+        self._seen, self._taken = seen, taken
         self._writer = action_writer(taken)
         self._reader = observation_reader(seen, counts=isinstance(self._writer.takes, Choice))
 
@@ -43,6 +43,17 @@ class Translator:
             rule = "say what its environment shows and takes"
             raise InputError("run", rule, "no spaces", "use run.player(env=...), which asks the environment")
         return cls(read_space(facts["observation"]), read_space(facts["action"]))
+
+    @property
+    def gives(self) -> ObservationKind:
+        """What a policy reads: states or vectors."""
+        return self._reader.gives
+
+    @property
+    def firsts(self) -> tuple[int, Any]:
+        """The number of the first state of a Discrete space, else 0; and that of the first choice, or of several."""
+        numbers = [getattr(space, "start", 0) for space in (self._seen, self._taken)]
+        return int(numbers[0]) if np.ndim(numbers[0]) == 0 else 0, np.ravel(numbers[1])
 
     def read(self, obs: Any) -> tuple[NDArray[Any], bool]:
         """Give observations as a policy reads them, states [B] or vectors [B, k], and whether there was only one."""

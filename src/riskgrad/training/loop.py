@@ -31,7 +31,8 @@ from riskgrad.policy import Policy
 from riskgrad.random import Purpose, Stream
 from riskgrad.run import Run
 from riskgrad.run.callbacks import tell
-from riskgrad.run.result import Look, current_versions, run_from_facts
+from riskgrad.run.look import Look
+from riskgrad.run.result import current_versions, run_from_facts
 from riskgrad.run.stopping import StopRequest, say_if_uncaught
 from riskgrad.run.store import Line, Store, open_store, round_trip
 from riskgrad.settings import TrainOptions

@@ -14,14 +14,12 @@ from riskgrad.critic.log import StepLog
 from riskgrad.critic.quantiles import QuantileCritic
 from riskgrad.policy import Policy
 from riskgrad.run.checkpoint import Checkpoint
+from riskgrad.run.look import Look, flatten_look, read_look
 from riskgrad.run.result import (
     HANDED,
     THETAS,
-    Look,
     changed_versions,
     flatten_iterates,
-    flatten_look,
-    read_look,
     read_statistics,
     with_statistics,
 )

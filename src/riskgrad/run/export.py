@@ -1,0 +1,47 @@
+"""Writes a trained policy for those who use it without riskgrad: plain arrays or an ONNX model, by the ending."""
+
+import io
+import os
+from pathlib import Path
+
+import numpy as np
+
+from riskgrad.errors import InputError
+from riskgrad.policy import Policy
+from riskgrad.run.container import refuse, sync_folder
+from riskgrad.run.onnx_graph import write_graph
+from riskgrad.run.plain import make_plain
+from riskgrad.run.translation import Translator
+from riskgrad.types import FloatArray
+
+
+def export_policy(policy: Policy, theta: FloatArray, translator: Translator, path: Path) -> Path:
+    """Write a policy at theta [d] as .npz or .onnx, and give the path.
+
+    Args:
+        policy: a table or a network.
+        theta: its parameters [d].
+        translator: what knows the first state and the first choice.
+        path: the file, which is then whole or as it was before.
+    """
+    plain = make_plain(policy, theta, translator.gives, *translator.firsts)
+    if path.suffix == ".npz":
+        body = io.BytesIO()
+        np.savez(body, **plain.arrays())  # pyright: ignore[reportArgumentType]
+        content = body.getvalue()
+    elif path.suffix == ".onnx":
+        content = write_graph(plain, str(policy))
+    else:
+        raise InputError("path", "end in .npz or .onnx", str(path))
+    beside = path.with_name(path.name + ".writing")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with beside.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        refuse("write", path, error, "choose a folder that can be written")
+    return path
