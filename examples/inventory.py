@@ -70,8 +70,7 @@ def main() -> None:
             seed=given.seed,
         )
         table = rg.evaluate(run, OrderUpTo, risk=["mean", RISK], episodes=given.episodes)
-        levels = run.policy.execute(run.policy.act(run.theta[None], np.zeros(1, int), np.ones((1, 1)), None))[0]
-        kept = ", ".join(f"{level:.0f}" for level in levels)
+        kept = ", ".join(f"{level:.0f}" for level in run.act(np.ones(1)))
         print(f"{risk:12}{table['mean'].value:10.1f}{table[RISK].value:12.1f}   {kept}", flush=True)
 
 

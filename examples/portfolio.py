@@ -77,8 +77,7 @@ def main() -> None:
             seed=given.seed,
         )
         table = rg.evaluate(run, BuyAndHold, risk=["mean", RISK], episodes=given.episodes)
-        action = run.policy.execute(run.policy.act(run.theta[None], np.zeros(1, int), np.ones((1, 1)), None))[0]
-        shares = portfolio(action)
+        shares = portfolio(run.act(np.ones(1)))
         bought = "".join(f"{share:10.0%}" for share in (*shares, 1.0 - np.sum(shares)))
         print(f"{risk:12}{table['mean'].value:8.1f}{table[RISK].value:12.1f}{bought}", flush=True)
 

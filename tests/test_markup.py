@@ -7,6 +7,8 @@ import pytest
 
 import riskgrad as rg
 from riskgrad.markup import html_table
+from riskgrad.pages import Comparison, Difference, Frontier, FrontierPoint
+from riskgrad.pages.prose import write
 
 
 class Cells(HTMLParser):
@@ -67,6 +69,17 @@ def test_a_run_shows_what_was_trained_and_its_notes():
     assert told["episodes"].startswith(f"{run.episodes_used:,}, of which {run.held_out_episodes:,}")
     assert f"{run.held_out_risk:.4g}, 95% from" in told["cvar:0.1 by held-out episodes"]
     assert texts[-len(run.notes) :] == [f"note: {note}" for note in run.notes]
+
+
+def test_a_comparison_and_a_frontier_show_their_rows():
+    rows = (Difference("cvar:0.1", "a", "<b>", -66.0, -30.0, 36.0, (35.5, 36.5), 1.0, None),)
+    texts = Cells(Comparison(rows, 2000, 0.95, 0)._repr_html_()).texts
+    assert texts[0] == "Against a, on the same 2,000 episodes"
+    assert texts[6:9] == ["<b>", "cvar:0.1", f"{write(-30.0)} instead of {write(-66.0)}"]
+    row = rg.evaluation.table_of_returns(np.arange(50.0), [rg.risk.Mean()])[0]
+    point = FrontierPoint("mean", "path", 100, row, row, row, efficient=True)
+    shown = Cells(Frontier("cvar:0.1", (point,), {}, 50, 0.95, 0)._repr_html_()).texts
+    assert shown[5:] == ["mean", "24.5", "24.5", "yes"]
 
 
 def test_a_run_is_plotted_and_a_notebook_shows_the_figure(tmp_path):

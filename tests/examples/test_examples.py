@@ -13,12 +13,18 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-NEEDS = {"inventory.py": "or_gymnasium", "lunar_lander_wind.py": "Box2D", "portfolio.py": "or_gymnasium"}
+NEEDS = {
+    "inventory.py": "or_gymnasium",
+    "lunar_lander_wind.py": "Box2D",
+    "portfolio.py": "or_gymnasium",
+    "tuning.py": "optuna",
+}
 TESTED = {
     "guarded_maze.py": "test_guarded_maze",
     "inventory.py": "test_inventory",
     "lunar_lander_wind.py": "test_lunar_lander_wind",
     "portfolio.py": "test_portfolio",
+    "tuning.py": "test_tuning",
     "two_roads.py": "test_two_roads",
 }
 
@@ -91,6 +97,14 @@ def test_lunar_lander_wind(tmp_path):
         assert tail <= mean
         assert 0.0 <= failed <= 100.0
     assert film.read_bytes().startswith(b"GIF8")
+
+
+def test_tuning():
+    text = output("tuning.py", "--trials", 5, "--iterations", 12)
+    trials = [line for line in text.splitlines() if line.startswith("trial ")]
+    assert len(trials) == 5
+    best = max(float(line.split()[-1]) for line in trials if "gave up" not in line)
+    assert numbers(text, "best: cvar:0.1 ")[0] == best
 
 
 def test_every_example_is_tested_and_listed():

@@ -21,8 +21,9 @@ import numpy as np
 from riskgrad._evaluate import Risks
 from riskgrad.errors import InputError, checks_keywords
 from riskgrad.evaluation.bootstrap import CHUNK, RESAMPLES
+from riskgrad.markup import html_table
 from riskgrad.pages.played import EPISODES, PlayedRun, Runs, measures_of, name_runs, play_runs
-from riskgrad.pages.prose import percent, run_letter, write
+from riskgrad.pages.prose import certainty, percent, run_letter, write, write_interval
 from riskgrad.random import Purpose, Stream
 from riskgrad.risk import CVaR, RiskMeasure, parse
 from riskgrad.sources.resolve import Environment
@@ -83,6 +84,20 @@ class Comparison:
         """Give everything as plain lists, numbers and strings, ready for JSON."""
         rows = [{**asdict(row), "interval": list(row.interval)} for row in self.rows]
         return {"rows": rows, "episodes": self.episodes, "confidence": self.confidence, "seed": self.seed}
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                row.second,
+                row.risk,
+                f"{write(row.second_value)} instead of {write(row.first_value)}",
+                f"{write(row.difference)}, {write_interval(row.interval)}",
+                certainty(row.better, RESAMPLES),
+            )
+            for row in self.rows
+        ]
+        title = f"Against {self.rows[0].first}, on the same {self.episodes:,} episodes"
+        return html_table(rows, title=title, header=("run", "risk", "value", "difference", "better"))
 
 
 @checks_keywords("rg.compare")

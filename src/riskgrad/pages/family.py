@@ -25,6 +25,7 @@ import numpy as np
 
 from riskgrad.errors import InputError
 from riskgrad.evaluation import Row, table_of_returns
+from riskgrad.markup import html_table
 from riskgrad.pages.comparison import resample_measures
 from riskgrad.pages.crew import Crew, Progress, Training
 from riskgrad.pages.played import EPISODES, play_runs
@@ -84,6 +85,14 @@ class Frontier:
         """Everything but the runs as plain lists, numbers and strings, ready for JSON."""
         kept = ("against", "episodes", "confidence", "seed")
         return {**{name: getattr(self, name) for name in kept}, "points": [asdict(point) for point in self.points]}
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (point.risk, f"{point.mean.value:.4g}", f"{point.against.value:.4g}", "yes" if point.efficient else "")
+            for point in self.points
+        ]
+        title = f"What less risk costs, on {self.episodes:,} episodes"
+        return html_table(rows, title=title, header=("trained on", "mean", self.against, "efficient"))
 
     def save_runs(self, folder: str | Path) -> None:
         """Keep every run as a file in a folder, named by its measure."""

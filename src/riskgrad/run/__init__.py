@@ -4,5 +4,6 @@ from riskgrad.run.player import RunPlayer as RunPlayer
 from riskgrad.run.result import Run as Run
 from riskgrad.run.result import load as load
 from riskgrad.run.tensorboard import TensorBoard as TensorBoard
+from riskgrad.run.tracking import Tracker as Tracker
 
-__all__ = ["Run", "RunPlayer", "TensorBoard", "load"]
+__all__ = ["Run", "RunPlayer", "TensorBoard", "Tracker", "load"]
