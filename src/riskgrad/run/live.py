@@ -25,6 +25,7 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.table import Column
 
 from riskgrad.run.callbacks import Callback
 from riskgrad.settings import Options, TrainOptions, default_of, facts_of
@@ -64,7 +65,7 @@ class TerminalBar:
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[words]}"),
+            TextColumn("{task.fields[words]}", table_column=Column(no_wrap=True)),  # cut off where there is no room
             TimeRemainingColumn(compact=True, elapsed_when_finished=True),
             console=console,
         )

@@ -102,27 +102,26 @@ def _pick(space: Space[Any], found: Any, place: int) -> Any:
 
 def describe_spaces(source: Source) -> dict[str, Any] | None:
     """Describe what a source shows and takes, in what JSON can hold; None where that is not known."""
-    if source.spaces is None and (source.gives is None or source.takes is None):
+    found, gives, takes = source.spaces, source.gives, source.takes
+    if found is None and gives is not None and takes is not None:
+        found = spaces_of_kinds(gives, takes)
+    if found is None:
         return None
-    if source.spaces is None and source.gives is not None and source.takes is not None:
-        seen, taken = spaces_of_kinds(source.gives, source.takes)
-    else:
-        seen, taken = source.spaces or (None, None)
-    found = {"observation": describe_space(seen), "action": describe_space(taken)}
-    return None if None in found.values() else found
+    facts = {"observation": describe_space(found[0]), "action": describe_space(found[1])}
+    return None if None in facts.values() else facts
 
 
 def check_reads(policy: Policy, batch: NDArray[Any], obs: Any) -> None:
     """Refuse observations [B, ...] that a policy does not read."""
     memory = policy.memory
     kinds = policy.reads if memory is None else (memory.observations,)
-    for kind in kinds:
-        states = isinstance(kind, States)
-        if states and batch.ndim == 1 and batch.dtype.kind in "iu" and np.all((batch >= 0) & (batch < kind.n)):
-            return
-        if not states and batch.ndim == 2 and batch.shape[1] == kind.size and np.all(np.isfinite(batch)):
-            return
-    if kinds:
+    if kinds and not any(_is_of_kind(batch, kind) for kind in kinds):
         kind = kinds[0]
         rule = f"be one of {kind.n} states" if isinstance(kind, States) else f"be {kind.size} finite numbers"
         raise InputError("obs", rule, obs, "give run.player(env=...) where its spaces say how it is read")
+
+
+def _is_of_kind(batch: NDArray[Any], kind: ObservationKind) -> bool:
+    if isinstance(kind, States):
+        return batch.ndim == 1 and batch.dtype.kind in "iu" and bool(np.all((batch >= 0) & (batch < kind.n)))
+    return batch.ndim == 2 and batch.shape[1] == kind.size and bool(np.all(np.isfinite(batch)))
