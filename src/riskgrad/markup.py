@@ -17,10 +17,7 @@ def html_table(
     """
     caption = f"<caption>{html.escape(title)}</caption>" if title else ""
     head = "<thead><tr>" + "".join(f"<th>{html.escape(cell)}</th>" for cell in header) + "</tr></thead>"
-    body = "".join(f"<tr><th>{html.escape(row[0])}</th>{_cells(row[1:])}</tr>" for row in rows)
+    cells = ["".join(f"<td>{html.escape(text)}</td>" for text in row[1:]) for row in rows]
+    body = "".join(f"<tr><th>{html.escape(row[0])}</th>{rest}</tr>" for row, rest in zip(rows, cells, strict=True))
     below = "".join(f"<div>{html.escape(note)}</div>" for note in notes)
     return f"<table>{caption}{head if header else ''}<tbody>{body}</tbody></table>{below}"
-
-
-def _cells(texts: Sequence[str]) -> str:
-    return "".join(f"<td>{html.escape(text)}</td>" for text in texts)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from riskgrad.pages.plots import plot_bounds as plot_bounds
     from riskgrad.pages.plots import plot_distortions as plot_distortions
     from riskgrad.pages.plots import plot_frontier as plot_frontier
-    from riskgrad.pages.plots import plot_run as plot_run
+    from riskgrad.pages.run_figures import plot_run as plot_run
 
 # loaded when asked for: matplotlib is slow to load, and a progress bar does without it
 _HOMES = {
@@ -27,7 +27,7 @@ _HOMES = {
     "plot_bounds": "plots",
     "plot_distortions": "plots",
     "plot_frontier": "plots",
-    "plot_run": "plots",
+    "plot_run": "run_figures",
     "report": "page",
 }
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import StrMethodFormatter
 
 from riskgrad.distortion import (
     DistortionFunction,
@@ -21,9 +20,7 @@ from riskgrad.distortion import (
     SquareRoot,
 )
 from riskgrad.pages.family import Frontier, FrontierPoint
-from riskgrad.pages.run_figures import column, smooth_history
-from riskgrad.pages.style import AVERSE, COLORS, INK, NEUTRAL, make_figure, save_figure
-from riskgrad.run import Run
+from riskgrad.pages.style import AVERSE, COLORS, NEUTRAL, make_figure, save_figure
 from riskgrad.theory.table import BoundRow
 
 TABLE: tuple[DistortionFunction, ...] = (DualPower(3), Quadratic(1), Exponential(3), SquareRoot(20), Logarithmic(20))
@@ -48,10 +45,10 @@ def plot_distortions(
         width: in inches.
     """
     page, axes = make_figure(width, 0.8 * width, rows=2, columns=2)
-    for place, attitude in enumerate(("averse", "seeking")):
+    for column, attitude in enumerate(("averse", "seeking")):
         turned = [g if g.attitude == attitude else g.dual() for g in distortions]
-        _draw_functions(axes[place], attitude, turned)
-        _draw_weights(axes[2 + place], turned)
+        _draw_functions(axes[column], attitude, turned)
+        _draw_weights(axes[2 + column], turned)
     if path is not None:
         save_figure(page, path)
     return page
@@ -79,38 +76,6 @@ def _draw_weights(axis: Axes, distortions: list[DistortionFunction]) -> None:
 
 def _cycle(count: int) -> list[str]:
     return [COLORS[i % len(COLORS)] for i in range(count)]
-
-
-def plot_run(run: Run, path: str | Path | None = None, width: float = 7.0) -> Figure:
-    """Draw how a run learned: the measure and the mean against episodes, and the values by held-out episodes.
-
-    Lines are means of neighboring iterations' estimates, bands their 95% intervals.
-
-    Args:
-        run: the run, finished or not.
-        path: where to write it (.svg, .png or .pdf); None only returns the figure.
-        width: in inches.
-    """
-    page, (axis,) = make_figure(width, 0.6 * width)
-    lines = [line for line in run.history if line.get("risk") is not None and line.get("mean") is not None]
-    episodes, named = column(lines, "episodes"), {"risk": run.settings.risk, "mean": "mean"}
-    for key, color, style in (("risk", AVERSE, "-"), ("mean", NEUTRAL, "--")):
-        if key == "risk" and named[key] == "mean":
-            continue
-        middle, error = smooth_history(column(lines, key), column(lines, f"{key}_error"))
-        axis.plot(episodes, middle, color=color, linestyle=style, linewidth=1.8, label=named[key])
-        axis.fill_between(episodes, middle - 1.96 * error, middle + 1.96 * error, color=color, alpha=0.2, linewidth=0)
-    judged = [line for line in lines if line.get("held_out") is not None]
-    if judged:
-        places, values = column(judged, "episodes"), column(judged, "held_out")
-        axis.plot(places, values, "o", color=INK, markerfacecolor="none", label=f"{run.settings.risk}, held out")
-    axis.set(xlabel="episodes used", ylabel="return")
-    axis.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    if lines:
-        axis.legend(frameon=False, loc="best")
-    if path is not None:
-        save_figure(page, path)
-    return page
 
 
 def plot_bounds(rows: Sequence[BoundRow], path: str | Path | None = None, width: float = 9.0) -> Figure:

@@ -10,6 +10,7 @@ are those of large samples; a tail of a handful of episodes has wider ones.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,9 @@ from numpy.typing import NDArray
 
 from riskgrad.pages.played import PlayedRun
 from riskgrad.pages.prose import percent, write, write_interval
-from riskgrad.pages.style import INK, canvas, run_color, ticks
+from riskgrad.pages.style import AVERSE, INK, NEUTRAL, canvas, make_figure, run_color, save_figure, ticks
 from riskgrad.risk import CVaR
+from riskgrad.run import Run
 from riskgrad.types import DiscreteLaw, FloatArray
 
 POINTS = 160  # of a line, at most: more cannot be seen
@@ -95,6 +97,38 @@ def learning_curve(one: PlayedRun, index: int) -> Drawing:
         "that no step used, by which the policy that is kept was chosen.",
         [*marks, Mark("95% interval", index, "band"), Mark("held-out value", index, "ring")],
     )
+
+
+def plot_run(run: Run, path: str | Path | None = None, width: float = 7.0) -> Figure:
+    """Draw how a run learned: the measure and the mean against episodes, and the values by held-out episodes.
+
+    Lines are means of neighboring iterations' estimates, bands their 95% intervals.
+
+    Args:
+        run: the run, finished or not.
+        path: where to write it (.svg, .png or .pdf); None only returns the figure.
+        width: in inches.
+    """
+    page, (axis,) = make_figure(width, 0.6 * width)
+    lines = [line for line in run.history if line.get("risk") is not None and line.get("mean") is not None]
+    episodes, named = column(lines, "episodes"), {"risk": run.settings.risk, "mean": "mean"}
+    for key, color, style in (("risk", AVERSE, "-"), ("mean", NEUTRAL, "--")):
+        if key == "risk" and named[key] == "mean":
+            continue
+        middle, error = smooth_history(column(lines, key), column(lines, f"{key}_error"))
+        axis.plot(episodes, middle, color=color, linestyle=style, linewidth=1.8, label=named[key])
+        axis.fill_between(episodes, middle - WIDTH * error, middle + WIDTH * error, color=color, alpha=0.2, linewidth=0)
+    judged = [line for line in lines if line.get("held_out") is not None]
+    if judged:
+        places, values = column(judged, "episodes"), column(judged, "held_out")
+        axis.plot(places, values, "o", color=INK, markerfacecolor="none", label=f"{run.settings.risk}, held out")
+    axis.set(xlabel="episodes used", ylabel="return")
+    axis.xaxis.set_major_formatter(ticks(_short_number))
+    if lines:
+        axis.legend(frameon=False, loc="best")
+    if path is not None:
+        save_figure(page, path)
+    return page
 
 
 def distribution(one: PlayedRun, index: int, span: tuple[float, float]) -> Drawing:

@@ -333,3 +333,19 @@ def rebuild_policy(facts: Mapping[str, Any]) -> Policy | None:
     made = kind.from_recipe(recipe)
     made.memory = None if memory is None else Memory.from_recipe(memory)
     return made
+
+
+def sum_by_visit(
+    where: NDArray[np.intp], actions: NDArray[np.intp], coefficients: FloatArray, shape: tuple[int, int]
+) -> FloatArray:
+    """Add up the coefficients [B] of the visits to each (distinct observation, action), in their order: [U, A]."""
+    flat = np.bincount(where * shape[1] + actions, weights=coefficients, minlength=shape[0] * shape[1])
+    return flat.astype(np.float64, copy=False).reshape(shape)
+
+
+def preference_weights(sums: FloatArray, probabilities: FloatArray) -> FloatArray:
+    """Give w [U, A] with sum_{u, a} c[u, a] grad log pi(a | u) = sum_{u, a} w[u, a] grad h(u, a).
+
+    That is w[u, a] = c[u, a] - pi(a | u) sum_b c[u, b], for coefficients c [U, A] and probabilities [U, A].
+    """
+    return sums - probabilities * np.sum(sums, axis=1, keepdims=True)

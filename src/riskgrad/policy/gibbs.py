@@ -31,7 +31,7 @@ from riskgrad.checks import (
 )
 from riskgrad.errors import InputError
 from riskgrad.kernels.formulas import action_log_softmax, softmax
-from riskgrad.policy.base import Policy, drop_axes
+from riskgrad.policy.base import Policy, drop_axes, preference_weights, sum_by_visit
 from riskgrad.types import ActionKind, Choice, FloatArray, Numbers, ObservationKind, States
 
 Features = Callable[[Any], ArrayLike]
@@ -348,19 +348,3 @@ def _call_once(name: str, function: Features, example: Any) -> FloatArray:
     except Exception as error:
         advice, words = "pass example=, one observation of your environment", f"{type(error).__name__}: {error}"
         raise InputError(name, f"accept the observation {example!r}", words, advice) from error
-
-
-def sum_by_visit(
-    where: NDArray[np.intp], actions: NDArray[np.intp], coefficients: FloatArray, shape: tuple[int, int]
-) -> FloatArray:
-    """Add up the coefficients [B] of the visits to each (distinct observation, action), in their order: [U, A]."""
-    flat = np.bincount(where * shape[1] + actions, weights=coefficients, minlength=shape[0] * shape[1])
-    return flat.astype(np.float64, copy=False).reshape(shape)
-
-
-def preference_weights(sums: FloatArray, probabilities: FloatArray) -> FloatArray:
-    """Give w [U, A] with sum_{u, a} c[u, a] grad log pi(a | u) = sum_{u, a} w[u, a] grad h(u, a).
-
-    That is w[u, a] = c[u, a] - pi(a | u) sum_b c[u, b], for coefficients c [U, A] and probabilities [U, A].
-    """
-    return sums - probabilities * np.sum(sums, axis=1, keepdims=True)

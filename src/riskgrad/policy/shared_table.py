@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.checks import check_count, check_states
 from riskgrad.kernels.formulas import softmax
-from riskgrad.policy.gibbs import PreferencePolicy, TabularGibbs, preference_weights, sum_by_visit
+from riskgrad.policy.base import preference_weights, sum_by_visit
+from riskgrad.policy.gibbs import PreferencePolicy, TabularGibbs
 from riskgrad.types import ActionKind, Choice, FloatArray, ObservationKind, States
 
 

@@ -27,7 +27,7 @@ OPSET: Final = 17
 FORMAT: Final = 8  # the version of files that goes with it
 
 
-class Graph:
+class ModelGraph:
     """Nodes and constants, named as they come."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class Graph:
 
 def write_graph(plain: PlainPolicy, text: str) -> bytes:
     """Give the model of a policy as the bytes of its file."""
-    graph = Graph()
+    graph = ModelGraph()
     inputs = [graph.value("observation", int, "B")]
     if plain.table is None:
         size = len(plain.mean) - (0 if plain.memory is None else plain.memory.extra)
@@ -85,7 +85,7 @@ def write_graph(plain: PlainPolicy, text: str) -> bytes:
     return model.SerializeToString()
 
 
-def _look_up(graph: Graph, plain: PlainPolicy, table: NDArray[Any]) -> str:
+def _look_up(graph: ModelGraph, plain: PlainPolicy, table: NDArray[Any]) -> str:
     """Add what finds the row of a state, with its cell of memory."""
     row = "observation"
     if plain.first_state:
@@ -103,9 +103,9 @@ def _look_up(graph: Graph, plain: PlainPolicy, table: NDArray[Any]) -> str:
     return graph.node("Gather", graph.constant(table), row, axis=0)
 
 
-def _pass_through(graph: Graph, plain: PlainPolicy) -> str:
+def _pass_through(graph: ModelGraph, plain: PlainPolicy) -> str:
     """Add what shows a vector, normalizes it and takes it through the layers."""
-    found = "observation" if plain.memory is None else _show(graph, plain, plain.memory)
+    found = "observation" if plain.memory is None else _show_memory(graph, plain, plain.memory)
     if np.any(plain.mean != 0.0) or np.any(plain.scale != 1.0):
         found = graph.node("Sub", found, graph.constant(plain.mean))
         found = graph.node("Mul", found, graph.constant(plain.scale))
@@ -121,7 +121,7 @@ def _pass_through(graph: Graph, plain: PlainPolicy) -> str:
     return found
 
 
-def _show(graph: Graph, plain: PlainPolicy, memory: Memory) -> str:
+def _show_memory(graph: ModelGraph, plain: PlainPolicy, memory: Memory) -> str:
     """Add what follows an observation: the share of time left, the scaled return, and bumps over them."""
     one, columns = graph.constant(np.array([1])), list[str]()
     left = graph.node("Div", graph.cast("time", float), graph.constant(np.float64(memory.horizon)))
@@ -144,7 +144,7 @@ def _show(graph: Graph, plain: PlainPolicy, memory: Memory) -> str:
     return graph.node("Concat", *parts, axis=1)
 
 
-def _choose(graph: Graph, plain: PlainPolicy, found: str) -> list[Any]:
+def _choose(graph: ModelGraph, plain: PlainPolicy, found: str) -> list[Any]:
     """Add the probabilities and the likeliest action of each component."""
     begins = np.concatenate([[0], np.cumsum(plain.sizes)])
     axis, chances, likeliest = graph.constant(np.array([1])), list[str](), list[str]()
@@ -169,7 +169,7 @@ def _choose(graph: Graph, plain: PlainPolicy, found: str) -> list[Any]:
     return [graph.value("probabilities", float, "B", int(begins[-1])), graph.value("action", int, *shape)]
 
 
-def _execute(graph: Graph, plain: PlainPolicy, bounds: Bounds, found: str) -> list[Any]:
+def _execute(graph: ModelGraph, plain: PlainPolicy, bounds: Bounds, found: str) -> list[Any]:
     """Add the mean, the spread, and the mean as it is executed."""
     mean = graph.node("Identity", found, to="mean")
     graph.node("Identity", graph.constant(plain.spread), to="spread")

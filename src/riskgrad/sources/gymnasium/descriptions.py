@@ -59,15 +59,15 @@ def read_space(facts: Mapping[str, Any]) -> Space[Any]:
 
 def spaces_of_kinds(gives: ObservationKind, takes: ActionKind) -> tuple[Space[Any], Space[Any]]:
     """Give spaces of a source that has none of Gymnasium: states and choices from 0 on, and vectors."""
-    seen = spaces.Discrete(gives.n) if isinstance(gives, States) else _numbers(gives.size, -np.inf, np.inf)
+    seen = spaces.Discrete(gives.n) if isinstance(gives, States) else _box_of(gives.size, -np.inf, np.inf)
     if isinstance(takes, Choice):
         return seen, spaces.Discrete(takes.n)
     if isinstance(takes, Choices):
         return seen, spaces.MultiDiscrete(list(takes.sizes))
-    return seen, _numbers(takes.size, np.array(takes.low), np.array(takes.high))
+    return seen, _box_of(takes.size, np.array(takes.low), np.array(takes.high))
 
 
-def _numbers(size: int, low: Any, high: Any) -> Space[Any]:
+def _box_of(size: int, low: Any, high: Any) -> Space[Any]:
     return spaces.Box(low, high, (size,), np.float64)
 
 
