@@ -136,9 +136,8 @@ class Policy(ABC):
         """Give the parameters of `layers` [P, ...] for parameters [P, d] of the policy."""
         return thetas
 
-    def plain_layers(self, theta: FloatArray) -> "PlainLayers | None":
+    def plain_layers(self, theta: FloatArray) -> "PlainLayers | None":  # noqa: ARG002
         """Give the layers of the policy at theta [d], for a file; None where it is no network."""
-        del theta
         return None
 
     @classmethod
@@ -316,11 +315,8 @@ def describe_policy(policy: Policy) -> dict[str, Any]:
     """Say what a policy is, in what JSON can hold: its kind, its text, and its recipe where it has one."""
     text = str(policy)
     # a bare object prints its address, which differs between processes
-    facts = {
-        "kind": type(policy).__name__,
-        "text": type(policy).__name__ if " at 0x" in text else text,
-        "recipe": policy.recipe(),
-    }
+    kind = type(policy).__name__
+    facts = {"kind": kind, "text": kind if " at 0x" in text else text, "recipe": policy.recipe()}
     return facts if policy.memory is None else {**facts, "memory": policy.memory.recipe()}
 
 
