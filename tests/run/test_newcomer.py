@@ -18,8 +18,8 @@ SMALL = {"algorithm": "score:episodes=20", "iterations": 3, "seed": 0}
 ENVIRONMENTS = {
     "tabular": ("FrozenLake-v1", {"horizon": 30}),
     "compiled": ("CartPole-v1", {"horizon": 30}),
-    "discrete": ("Acrobot-v1", {"horizon": 10}),
-    "continuous": ("Pendulum-v1", {"horizon": 10, "normalize": True}),
+    "discrete": ("Acrobot-v1", {"horizon": 10, "backend": "serial"}),
+    "continuous": ("Pendulum-v1", {"horizon": 10, "normalize": True, "backend": "serial"}),
 }
 LATER = """
 import json, sys
