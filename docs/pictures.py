@@ -3,7 +3,7 @@
 Every number in them is computed here by the library. A picture is a function that gives a figure and a sentence with
 its main numbers; the sentence goes into the file as its description, and a test computes the quick ones anew and
 compares. The drawings use the theme of the report, so that their colors are variables: an image alone follows the
-reader's scheme by a style of its own, and a page of the site brings its own (docs/hooks.py).
+reader's scheme by a style of its own, and a page of the site brings its own (docs/prepare.py).
 """
 
 import sys

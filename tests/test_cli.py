@@ -45,7 +45,7 @@ def compare_with_readme(neutral, averse):
     text = " ".join((root / "README.md").read_text().split())
     picture = (root / "docs" / "maze.svg").read_text().replace("\N{MINUS SIGN}", "-")
     for line in (neutral, averse):
-        mean, worst = numbers(line, r"(\S+) on average and (\S+) on its")
+        mean, worst = numbers(line, r"(\S+) on average, and (\S+) on its")
         assert f"mean {mean:g}, worst 5% {worst:g}" in text
         assert re.search(rf"{mean:g} on average, (?:and )?{worst:g}\b", text)
         assert f"mean {mean:g} · worst 5%: {worst:g} ·" in picture

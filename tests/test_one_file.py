@@ -199,7 +199,7 @@ assert config_keys()["patience-of-stones"] is float
 from riskgrad.run.config import write_config
 assert "patience-of-stones = 0.25" in write_config(run.settings)
 if FOLDER:
-    assert "patience_of_stones" in hooks.describe_options()
+    assert "patience_of_stones" in prepare.describe_options()
 """,
         ("train --help", "--patience-of-stones"),
     ),
@@ -286,7 +286,7 @@ def greet() -> None:
 from riskgrad.cli import COMMANDS
 assert COMMANDS.named()["greet"].__name__ == "greet"
 if FOLDER:
-    assert "## greet" in hooks.describe_commands()
+    assert "## greet" in prepare.describe_commands()
 """,
         ("--help", "greet"),
     ),
@@ -296,9 +296,9 @@ PREAMBLE = f"""
 import importlib.util, json, sys
 import riskgrad as rg
 from riskgrad.registry import part_lists
-spec = importlib.util.spec_from_file_location("hooks", {str(ROOT / "docs" / "hooks.py")!r})
-hooks = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(hooks)
+spec = importlib.util.spec_from_file_location("prepare", {str(ROOT / "docs" / "prepare.py")!r})
+prepare = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(prepare)
 """
 LISTED = """
 (listed,) = [parts for parts in part_lists() if parts.kind == KIND]
@@ -309,7 +309,7 @@ folder = importlib.import_module(FOLDER)
 if KIND != "command":
     assert getattr(folder, PART) is listed.named()[NAME]
     assert PART in getattr(folder, "__all__", dir(folder))
-    assert any(name.public.endswith("." + PART) for name in hooks.names_of(FOLDER)), "the reference lists it"
+    assert any(name.public.endswith("." + PART) for name in prepare.names_of(FOLDER)), "the reference lists it"
 """
 
 

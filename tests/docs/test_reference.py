@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.order import ORDER
-from support.reference import PAGES, hooks, list_names
+from support.reference import PAGES, prepare, list_names
 
 import riskgrad as rg
 from riskgrad.registry import part_lists
@@ -30,7 +30,7 @@ for name in json.load(sys.stdin):
 
 def listed():
     """Give every name of the reference; `rg.train` has a page in words."""
-    return [hooks.Name("riskgrad._train.train", "rg.train", rg.train), *list_names()]
+    return [prepare.Name("riskgrad._train.train", "rg.train", rg.train), *list_names()]
 
 
 def test_what_the_reference_lists_is_reachable_after_a_plain_import():
@@ -58,7 +58,7 @@ def test_every_public_class_and_function_is_listed():
     public = [getattr(rg, name) for name in dir(rg)]
     folders = [thing.__name__ for thing in public if hasattr(thing, "__path__")]
     assert "riskgrad.algorithms" in folders
-    inside = [name.thing for folder in folders for name in hooks.names_of(folder)]
+    inside = [name.thing for folder in folders for name in prepare.names_of(folder)]
     missing = [thing for thing in [*filter(callable, public), *inside] if thing not in things]
     assert missing == []
 
@@ -72,16 +72,16 @@ def test_every_part_of_every_list_is_in_the_reference():
 
 
 def test_the_tables_of_options_have_every_option():
-    text = hooks.describe_options()
+    text = prepare.describe_options()
     for kind in (TrainOptions, rg.OnPSF, rg.OffPSF, rg.Score, rg.Critic):
         for name, facts in facts_of(kind).items():
             assert re.search(rf"^\| `{name}` \|.*\|$", text, flags=re.M), name
-            assert hooks._cell(facts.help) in text
+            assert prepare._cell(facts.help) in text
     assert "constant:N^-1/2" in text, "the paper's value stands beside the default"
 
 
 def test_the_page_of_commands_has_the_flags_of_algorithms():
-    text = hooks.describe_commands()
+    text = prepare.describe_commands()
     assert "## train" in text
     assert "`--steps-per-batch`" in text
 

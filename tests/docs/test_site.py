@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 from support.chromium import CONTRAST, console, needs_chromium, opened
-from support.reference import list_names
+from support.reference import list_names, prepare
 
 import riskgrad as rg
 from riskgrad.settings import TrainOptions, facts_of
@@ -77,8 +77,15 @@ async function look(name) {
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("docs") / "site"
-    words = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    place = tmp_path_factory.mktemp("docs")
+    folder, pages, settled = place / "site", place / "pages", place / "mkdocs.yml"
+    prepare.prepare(pages)
+    text = (ROOT / "mkdocs.yml").read_text()
+    for line, own in (("docs_dir: build/docs", f"docs_dir: {pages}"), ("paths: [src]", f"paths: [{ROOT / 'src'}]")):
+        assert line in text
+        text = text.replace(line, own)
+    settled.write_text(text)
+    words = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-f", str(settled), "-d", str(folder)]
     settings = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, env=settings)
     assert done.returncode == 0, done.stderr

@@ -17,7 +17,7 @@ from rich.text import Text
 
 console = Console(highlight=False)
 
-NARROW = 70  # columns, below which help is a list
+BESIDE = 52  # columns that help in frames needs beside the names of the longest option
 LEAST_PROSE = 24  # columns that a cell of words needs to be read with ease
 
 
@@ -80,6 +80,12 @@ def print_table(
         for column, cell in zip(columns[1:], row[1:], strict=True):
             if cell:
                 say(f"{column:{width}}  {cell}" if column in named else cell, indent=2)
+
+
+def has_room(command: Any, context: Any) -> bool:
+    """Say whether the help of a command fits the terminal in frames, with no option cut off."""
+    names = [" ".join((*option.opts, *option.secondary_opts)) for option in command.get_params(context)]
+    return console.width >= BESIDE + max(map(len, names), default=0)
 
 
 def print_help(command: Any, context: Any) -> None:

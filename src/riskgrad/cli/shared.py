@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import riskgrad
-from riskgrad.cli.printing import NARROW, console, print_help
+from riskgrad.cli.printing import has_room, print_help
 from riskgrad.errors import InputError, Stopped
 from riskgrad.registry import PartList
 
@@ -36,10 +36,10 @@ class Command(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help: in frames where there is room for them."""
-        if console.width < NARROW:
-            print_help(self, ctx)
-        else:
+        if has_room(self, ctx):
             super().format_help(ctx, formatter)
+        else:
+            print_help(self, ctx)
 
 
 class Interrupted(Exception):  # noqa: N818 - no mistake
@@ -68,10 +68,10 @@ class InOrder(TyperGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help: in frames where there is room for them."""
-        if console.width < NARROW:
-            print_help(self, ctx)
-        else:
+        if has_room(self, ctx):
             super().format_help(ctx, formatter)
+        else:
+            print_help(self, ctx)
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Give the names in order; those that it does not know come last."""

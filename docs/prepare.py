@@ -1,32 +1,31 @@
-"""What the site adds to the Markdown files, which also stand on their own: a few small hooks of mkdocs.
+"""Prepare the pages of the site: `python docs/prepare.py [FOLDER]` writes them to build/docs, whence the site is built.
+
+The Markdown files also stand on their own. What the site adds to them is put into copies, so that any builder of
+Markdown pages can follow:
 
 - The pages of `benchmarks` and `examples` become pages of the site, with figures and scripts, from the one place where
-  they are kept.
+  they are kept; links between them are turned to their new places.
 - A picture of docs/pictures, an image in the Markdown, is put into the page, so that its colors follow the page's
   scheme and its text is the page's own; the image's alternative text becomes its label.
 - The reference follows the code: `<!-- names: riskgrad.policy -->` becomes an entry for each public name of that
   folder, the registered parts included; `<!-- options -->` the tables of all options; `<!-- commands -->` the commands.
 - Pages that are wide, or alone in their section, go without a side bar.
 
-Without mkdocs this file can still be loaded: the tests read from it what the reference lists.
+The tests read from this file what the reference lists.
 """
 
 import html
 import importlib
 import inspect
 import re
+import shutil
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from mkdocs.config.defaults import MkDocsConfig
-    from mkdocs.structure.files import Files
-    from mkdocs.structure.pages import Page
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[1]
-PICTURE = re.compile(
-    r'(?:<p>\s*)?<img alt="(?P<words>[^"]*)" src="[^"]*?pictures/(?P<name>[\w-]+)\.svg"\s*/?>(?:\s*</p>)?'
-)
+PREPARED = ROOT / "build" / "docs"
+PICTURE = re.compile(r"!\[(?P<words>[^\]]*)\]\((?:\.\./)?pictures/(?P<name>[\w-]+)\.svg\)")
 COMMANDS, OPTIONS = "<!-- commands -->", "<!-- options -->"
 NAMES = re.compile(r"<!-- names: (?P<home>[\w.]+)(?: (?P<chosen>[\w, ]+))? -->")
 HIDDEN = {  # wide tables and code, or no other page in the section
@@ -38,43 +37,49 @@ HIDDEN = {  # wide tables and code, or no other page in the section
 }
 
 
-def on_files(files: "Files", *, config: "MkDocsConfig") -> "Files":
-    """Add the benchmarks, their figures and the examples."""
-    from mkdocs.structure.files import File  # noqa: PLC0415 - the tests load this file without mkdocs
+def prepare(folder: Path) -> None:
+    """Write the pages of the site, and what they show, to a folder, which is emptied before."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(ROOT / "docs", folder, ignore=shutil.ignore_patterns("*.py", "__pycache__", "README.md"))
+    for other in ("benchmarks", "examples"):
+        (folder / other).mkdir()
+        for place in [*(ROOT / other).glob("*.md"), *(ROOT / other).glob("*.svg")]:
+            shutil.copy(place, folder / other / place.name)
+    for page in folder.rglob("*.md"):
+        page.write_text(fill_page(page.relative_to(folder).as_posix(), page.read_text("utf-8")), encoding="utf-8")
 
-    for folder in ("benchmarks", "examples"):
-        for place in sorted(place for kind in ("*.md", "*.svg") for place in (ROOT / folder).glob(kind)):
-            files.append(File.generated(config, f"{folder}/{place.name}", abs_src_path=str(place)))
-    return files
 
+def fill_page(name: str, markdown: str) -> str:
+    """Turn links that hold in the repository into links that hold in the site, and fill in pictures and reference.
 
-def on_page_markdown(markdown: str, *, page: "Page", config: "MkDocsConfig", files: "Files") -> str:
-    """Turn links that hold in the repository into links that hold in the site, and fill the reference."""
-    del config, files
-    page.meta.setdefault("hide", HIDDEN.get(page.file.src_uri, []))
-    if page.file.src_uri == "examples/README.md":
+    Args:
+        name: of the page, such as "how-to/policy.md".
+        markdown: its text.
+    """
+    if name == "examples/README.md":
         markdown = with_scripts(markdown)
-    if page.file.src_uri.startswith(("benchmarks/", "examples/")):
-        return markdown.replace("](../docs/", "](../")
-    if COMMANDS in markdown:
-        markdown = markdown.replace(COMMANDS, describe_commands())
-    if OPTIONS in markdown:
-        markdown = markdown.replace(OPTIONS, describe_options())
-    markdown = NAMES.sub(lambda found: "\n".join(map(_directive, names_of(found["home"], found["chosen"]))), markdown)
-    return re.sub(r"\]\(\.\./((?:\.\./)?(?:benchmarks|examples)/)", r"](\1", markdown)
-
-
-def on_page_content(content: str, *, page: "Page", config: "MkDocsConfig", files: "Files") -> str:
-    """Put pictures into the page."""
-    del page, config, files
-    return PICTURE.sub(_draw, content)
+    if name.startswith(("benchmarks/", "examples/")):
+        markdown = markdown.replace("](../docs/", "](../")
+    else:
+        if COMMANDS in markdown:
+            markdown = markdown.replace(COMMANDS, describe_commands())
+        if OPTIONS in markdown:
+            markdown = markdown.replace(OPTIONS, describe_options())
+        markdown = NAMES.sub(
+            lambda found: "\n".join(map(_directive, names_of(found["home"], found["chosen"]))), markdown
+        )
+        markdown = re.sub(r"\]\(\.\./((?:\.\./)?(?:benchmarks|examples)/)", r"](\1", markdown)
+        markdown = PICTURE.sub(_draw, markdown)
+    hidden = "".join(f"  - {part}\n" for part in HIDDEN.get(name, ()))
+    return f"---\nhide:\n{hidden}---\n\n{markdown}" if hidden else markdown
 
 
 def _draw(found: re.Match[str]) -> str:
     text = (ROOT / "docs" / "pictures" / f"{found['name']}.svg").read_text(encoding="utf-8")
     text = re.sub(r"<style>.*?</style>\s*|<desc>.*?</desc>\s*", "", text[text.index("<svg") :], flags=re.S)
     text = re.sub(r"<svg [^>]*?(viewBox=\"[^\"]*\")[^>]*>", r'<svg \1 aria-hidden="true">', text, count=1)
-    return f'<figure class="picture" role="img" aria-label="{found["words"]}">{text}</figure>'
+    inside = "\n".join(line for line in text.splitlines() if line.strip())
+    return f'<figure class="picture" role="img" aria-label="{html.escape(found["words"])}">{inside}</figure>'
 
 
 def with_scripts(markdown: str) -> str:
@@ -211,3 +216,7 @@ def _row(parameter: Any) -> str:
     default = "" if plain or parameter.required or parameter.default == "" else f"`{parameter.default}`"
     about = html.escape(getattr(parameter, "help", None) or "").replace("|", "\\|")
     return f"| `{name}` | {default} | {about} |"
+
+
+if __name__ == "__main__":
+    prepare(Path(sys.argv[1]) if len(sys.argv) > 1 else PREPARED)
