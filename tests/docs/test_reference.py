@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.order import ORDER
-from support.reference import PAGES, prepare, list_names
+from support.reference import PAGES, list_names, prepare
 
 import riskgrad as rg
 from riskgrad.registry import part_lists
