@@ -1,9 +1,10 @@
 """One file adds a thing: put into its folder, or registered from outside, a part is found everywhere.
 
-The files are put into a copy of the package, one for each kind of part, and other processes look for them there: by
+The files are put into a copy of the package, one for each kind of part, and another process looks for them there: by
 name, by the folder, on the command line and in what the docs list.
 """
 
+import json
 import os
 import shutil
 import subprocess
@@ -313,59 +314,85 @@ if KIND != "command":
 """
 
 
-def python(package, code, *words):
+EACH = """
+import contextlib, io, traceback
+from riskgrad.cli import main
+found = {}
+for kind, code, command in json.loads(sys.stdin.read()):
+    printed, failed = io.StringIO(), None
+    try:
+        exec(compile(code, kind, "exec"), dict(globals()))
+        with contextlib.redirect_stdout(printed):
+            main(command)
+    except SystemExit as ended:
+        failed = f"{command} ended with {ended.code}" if ended.code else None
+    except Exception:
+        failed = traceback.format_exc()
+    found[kind] = failed, printed.getvalue()
+print(json.dumps(found))
+"""
+
+
+def python(package, *words, told=None):
+    """What a process prints that has the package in reach; it must end well."""
     settings = {**os.environ, "PYTHONPATH": str(package), "COLUMNS": "200"}
     done = subprocess.run(
-        [sys.executable, *words, *(["-c", code] if code else [])],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=settings,
-        timeout=240,
+        [sys.executable, *words], capture_output=True, text=True, check=False, env=settings, timeout=240, input=told
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def told(one, folder):
+def check_all(package, script, checks):
+    """What came of the check and of the command of each part: why it failed, or None, and what was printed."""
+    found = json.loads(python(package, str(script), told=json.dumps(checks)))
+    assert found.keys() == {one.kind for one in PARTS}
+    return found
+
+
+def facts_of(one, folder):
     facts = {"FOLDER": folder, "KIND": one.kind, "NAME": one.name, "PART": one.part}
     return "".join(f"{name} = {value!r}\n" for name, value in facts.items())
 
 
 @pytest.fixture(scope="module")
-def package(tmp_path_factory):
-    """A copy of the package with one new file in each folder, and nothing else changed."""
+def inside(tmp_path_factory):
+    """What is found of all parts in a copy of the package with a new file in each folder, and nothing else changed."""
     place = tmp_path_factory.mktemp("copy")
     shutil.copytree(ROOT / "src" / "riskgrad", place / "riskgrad")
+    checks = []
     for one in PARTS:
         assert not (place / "riskgrad" / one.path).exists()
         (place / "riskgrad" / one.path).write_text(one.text.lstrip())
-    return place
+        code = facts_of(one, "riskgrad." + one.path.partition("/")[0]) + LISTED + EXPORTED + one.check
+        checks.append((one.kind, code, one.listed[0].split()))
+    (place / "look.py").write_text(PREAMBLE + EACH)
+    return check_all(place, place / "look.py", checks)
+
+
+@pytest.fixture(scope="module")
+def outside(tmp_path_factory):
+    """What is found of all parts where a script of the user's own registers them."""
+    script = tmp_path_factory.mktemp("outside") / "own.py"
+    texts = [one.text.replace("@app.command()\n", "").lstrip() for one in PARTS]
+    twice = [f"rg.register({one.part})\nrg.register({one.part})\n" for one in PARTS]
+    script.write_text("".join([*texts, PREAMBLE, *twice, EACH]))
+    checks = [(one.kind, facts_of(one, None) + LISTED + one.check, one.listed[0].split()) for one in PARTS]
+    return check_all(ROOT / "src", script, checks)
 
 
 @pytest.mark.parametrize("one", PARTS, ids=lambda one: one.kind)
-def test_one_new_file_is_found_everywhere(package, one):
-    folder = "riskgrad." + one.path.partition("/")[0]
-    python(package, PREAMBLE + told(one, folder) + LISTED + EXPORTED + one.check)
-    command, wanted = one.listed
-    assert wanted in python(package, "", "-m", "riskgrad.cli", *command.split())
+def test_one_new_file_is_found_everywhere(inside, one):
+    failed, printed = inside[one.kind]
+    assert failed is None, failed
+    assert one.listed[1] in printed
 
 
 @pytest.mark.parametrize("one", PARTS, ids=lambda one: one.kind)
-def test_a_part_from_outside_is_registered_and_found_everywhere(one, tmp_path):
-    text = one.text.replace("@app.command()\n", "")
-    command, wanted = one.listed
-    script = tmp_path / "own.py"
-    script.write_text(
-        text.lstrip()
-        + PREAMBLE
-        + told(one, None)
-        + f"rg.register({one.part})\nrg.register({one.part})\n"
-        + LISTED
-        + one.check
-        + f"from riskgrad.cli import main\nmain({command.split()!r})\n"
-    )
-    assert wanted in python(ROOT / "src", "", str(script))
+def test_a_part_from_outside_is_registered_and_found_everywhere(outside, one):
+    failed, printed = outside[one.kind]
+    assert failed is None, failed
+    assert one.listed[1] in printed
 
 
 def test_every_kind_of_part_is_in_this_test():
@@ -387,7 +414,7 @@ for part in (Stranger, Mean, risks):
     except rg.errors.InputError as error:
         print(error)
 """
-    stranger, mean, command = python(ROOT / "src", code).splitlines()
+    stranger, mean, command = python(ROOT / "src", "-c", code).splitlines()
     assert stranger.startswith("part must be a function, or a subclass of one of Algorithm, Ascent, Backend, Dist")
     assert "name must be new among the names of risk, got 'mean'" in mean
     assert "name must be new among the names of command, got 'risks'" in command
