@@ -132,7 +132,7 @@ class Coin(Policy):
         return TabularGibbs.fit(gives, takes)
 ''',
         """
-run = rg.train("two-roads", "mean", policy="coin", iterations=1, held_out=10)
+run = rg.train("two-roads", "mean", algorithm="score", policy="coin", iterations=1, held_out=10)
 assert repr(run.policy) == "TabularGibbs(4, 2)" and run.settings.policy == "coin"
 """,
         ("policies", "Coin"),
@@ -164,7 +164,7 @@ class TossSource(Source):
         """
 home = sys.modules[rg.sources.TossSource.__module__] if FOLDER else sys.modules["__main__"]
 assert "TabularSource" in repr(rg.sources.resolve_source(home.Toss()))
-assert len(rg.train(home.Toss(), "mean", iterations=1, held_out=10).history) == 1
+assert len(rg.train(home.Toss(), "mean", algorithm="score", iterations=1, held_out=10).history) == 1
 """,
         ("parts", "TossSource"),
     ),
@@ -337,7 +337,7 @@ def python(package, *words, told=None):
     """What a process prints that has the package in reach; it must end well."""
     settings = {**os.environ, "PYTHONPATH": str(package), "COLUMNS": "200"}
     done = subprocess.run(
-        [sys.executable, *words], capture_output=True, text=True, check=False, env=settings, timeout=240, input=told
+        [sys.executable, *words], capture_output=True, text=True, check=False, env=settings, timeout=280, input=told
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
