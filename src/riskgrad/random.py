@@ -40,6 +40,7 @@ class Purpose(IntEnum):
     OBSERVING = 9
     REHEARSING = 10
     ACTING = 11
+    CHECKING = 12
 
 
 @dataclass(frozen=True, slots=True)

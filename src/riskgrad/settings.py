@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from riskgrad.checks import check_count, check_memory, check_not_negative, check_switch
+from riskgrad.checks import check_count, check_memory, check_not_negative, check_positive, check_switch
 from riskgrad.errors import InputError, UnknownNameError, refuse_unknown_keyword
 from riskgrad.types import MemoryKind, describe
 
@@ -210,6 +210,13 @@ class TrainOptions(Options):
         None,
         str,
         "Who plays a Gymnasium environment: serial, processes:4 or a value; by default processes join once it pays.",
+        panel=WORK,
+    )
+    step_timeout: float | None = option(
+        None,
+        float,
+        "Seconds after which an environment that does not answer is ended with its process; needs processes.",
+        check=check_positive,
         panel=WORK,
     )
     folder: str | Path | None = option(None, None, "Folder that keeps the record and checkpoints of a new run.")

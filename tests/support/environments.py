@@ -1,5 +1,7 @@
 """Small environments with known behavior and with the oddities that users' environments have."""
 
+import random
+import time
 from pathlib import Path
 from typing import Any
 
@@ -194,3 +196,34 @@ def register() -> None:
             vector_entry_point=CountdownVector,
             max_episode_steps=50,
         )
+
+
+class Hanging(Countdown):
+    """A countdown that hangs in its second step while a file is there."""
+
+    def __init__(self, hung: str) -> None:
+        super().__init__(longest=5)
+        self.hung = Path(hung)
+
+    def step(self, action):
+        while self.age == 1 and self.hung.exists():
+            time.sleep(0.1)
+        return super().step(action)
+
+
+class Unseeded(Countdown):
+    """A countdown that draws its length from elsewhere than its seed: "own", "numpy", "python" or, rightly, "seed"."""
+
+    def __init__(self, draws: str) -> None:
+        super().__init__(longest=1000)
+        self.draws, self.own = draws, np.random.default_rng(3)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None):
+        super().reset(seed=seed, options=options)
+        if self.draws == "own":
+            self.length = int(self.own.integers(1, 1001))
+        elif self.draws == "numpy":
+            self.length = int(np.random.randint(1, 1001))  # noqa: NPY002
+        elif self.draws == "python":
+            self.length = random.randint(1, 1000)  # noqa: S311
+        return self._seen(), {}

@@ -64,7 +64,8 @@ class Run:
         last_theta: where the ascent is now [d].
         history: one line per iteration: iteration, risk, mean, risk_error, mean_error, gradient_norm, gradient_error,
             episodes, ess, events ...
-        episodes_used: every episode that was sampled, held-out ones included.
+        episodes_used: every episode that was sampled, held-out ones included, but for one that a Gymnasium environment
+            plays twice at the start, to see whether it keeps to its seed.
         held_out_episodes: how many of them only served to choose theta.
         look: what those episodes say of theta; None if none were.
         settings: what the run was asked to do, every default spelled out.

@@ -55,6 +55,7 @@ class EnvOptions:
         options: for `gymnasium.make`, the class or the factory; empty where they have been used.
         threads: of compiled loops; None for one for each core.
         backend: who plays environments that are not compiled; None for this process.
+        step_timeout: seconds after which an environment that does not answer is ended; None for never.
         factory: what made the environment, a class or function that can make more of them; None where nothing did.
     """
 
@@ -63,6 +64,7 @@ class EnvOptions:
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     threads: int | None = None
     backend: str | Workers | None = None
+    step_timeout: float | None = None
     factory: Callable[..., Any] | None = None
 
     def refuse_other(self, horizon: int | None, discount: float | None) -> None:
@@ -210,6 +212,20 @@ class Source(ABC):
         """
         del policy, theta, episodes, stream
         raise InputError("source", "tell the return so far, for memory", self)
+
+    def find_unseeded(self, policy: Policy, theta: ArrayLike, stream: Stream) -> str:
+        """Play an episode twice and say what differs, as a note; empty where nothing does or nothing can.
+
+        An environment whose `reset` does not use its seed, or that draws from a generator of the whole program, is
+        found by that. Sources whose random numbers are all their own play nothing.
+
+        Args:
+            policy: what acts.
+            theta: its parameters [d].
+            stream: where the random numbers come from.
+        """
+        del policy, theta, stream
+        return ""
 
     def logged_for(self, policy: Policy) -> Episodes | None:
         """Give the logged episodes as a policy reads them; None for a source that plays."""

@@ -28,6 +28,7 @@ from riskgrad.policy import ObservationStatistics, Policy
 from riskgrad.policy.memory import RETURN_BUMPS, TIME_BUMPS, Memory
 from riskgrad.random import Stream
 from riskgrad.sources.base import EnvOptions, Source, check_fit
+from riskgrad.sources.room import find_room, refuse_size
 from riskgrad.types import Choice, Episodes, FloatArray, IntArray, Returns, Steps, Vectors
 
 RUNNABLE = "a LinearSoftmax, an MLP or a Deterministic policy with one discrete action, Greedy or normalized"
@@ -193,6 +194,9 @@ class CompiledSource(Source):
         self._play(job, None)
         offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(job.lengths)])
         visits = int(offsets[-1])
+        size = 8 * visits * (int(job.widths[0]) + 3)  # with the action, the return so far and its log-probability
+        if size > find_room():
+            refuse_size(size, find_room(), episodes, int(np.max(job.lengths)))
         trace = Trace(
             offsets=offsets,
             observations=np.zeros((visits, int(job.widths[0]))),

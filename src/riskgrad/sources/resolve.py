@@ -50,6 +50,7 @@ def resolve_source(
     env_options: Mapping[str, Any] | None = None,
     threads: int | None = None,
     backend: str | Workers | None = None,
+    step_timeout: float | None = None,
 ) -> Source:
     """Give the source of episodes that an environment stands for.
 
@@ -60,9 +61,10 @@ def resolve_source(
         env_options: options for `gymnasium.make`, the class or the factory.
         threads: for sampling a finite model or a compiled environment.
         backend: for playing a Gymnasium environment, such as `riskgrad.backend.Processes(8)`.
+        step_timeout: seconds after which a Gymnasium environment that does not answer is ended with its process.
     """
     given = check_env_options(env_options)
-    said = EnvOptions(horizon, discount, given, threads, backend)
+    said = EnvOptions(horizon, discount, given, threads, backend, step_timeout)
     made: Any = MODELS.get(env, env) if isinstance(env, str) else env
     if callable(made) and not isinstance(made, Source | gymnasium.Env):
         made, said = _call_factory(made, said)
@@ -90,7 +92,11 @@ def open_source(env: Environment, options: TrainOptions) -> Generator[Source]:
         env_options=options.env_options,
         threads=options.threads,
         backend=options.backend or "patient",
+        step_timeout=options.step_timeout,
     )
+    if options.step_timeout is not None and (source.workers != "backend" or source is env):
+        rule = "be left out for a source of your own, a finite model, a compiled environment or a log"
+        raise InputError("step_timeout", rule, options.step_timeout)
     if options.backend is not None and source.workers != "backend":
         rule = "be left out for a finite model, a compiled environment or a log"
         advice = "give threads= instead" if source.workers == "threads" else ""

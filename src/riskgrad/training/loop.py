@@ -180,12 +180,14 @@ def _start_or_resume(plan: Plan, store: Store | None, versions: dict[str, str]) 
         if log is not None:
             store.read_log(log)
         return read_progress(problem.policy, store.found, store.history, versions, log)
+    doubt = problem.source.find_unseeded(state.policy, state.theta, Stream(problem.seed, Purpose.CHECKING))
     state = replace(state, log=log)
     if problem.normalize:
         policy, cost = first_policy(problem, state.theta)
         state = replace(state, policy=policy)
     first = Iterate(state.policy, state.theta)
-    return Progress(state, first, first, episodes=plan.pilot + cost, remarks=list(problem.notes), versions=versions)
+    remarks = [*problem.notes, doubt] if doubt else list(problem.notes)
+    return Progress(state, first, first, episodes=plan.pilot + cost, remarks=remarks, versions=versions)
 
 
 def _advance(plan: Plan, judge: Judge | None, before: Progress) -> tuple[Progress, Line, FloatArray | None]:

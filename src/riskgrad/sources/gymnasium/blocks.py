@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from riskgrad.policy import Policy
 from riskgrad.random import Stream, episode_words
+from riskgrad.sources.room import refuse_size
 from riskgrad.types import FloatArray, IntArray
 
 MOST_VECTOR_LANES: Final = 4096
@@ -35,6 +36,8 @@ class EpisodeBlock:
         shift: mean about which observations are summed [k]; None for no sums.
         keep: whether visits are kept.
         so_far: whether the return so far is kept in the place of the observation.
+        longest: steps after which an episode is cut before the horizon; None for the horizon alone.
+        room: bytes that what is kept may take; None for any number.
     """
 
     policy: Policy
@@ -46,6 +49,8 @@ class EpisodeBlock:
     shift: FloatArray | None = None
     keep: bool = False
     so_far: bool = False
+    longest: int | None = None
+    room: int | None = None
 
 
 @dataclass(frozen=True)
@@ -85,6 +90,7 @@ class Diary:
         self.active = block.keep or block.shift is not None
         self._steps: list[tuple[IntArray, NDArray[Any], NDArray[Any]]] = []
         self._rewards: list[FloatArray] = []
+        self._room, self._size, self._episodes = block.room, 0, len(block.rows)
         self.ended = np.zeros(len(block.rows), dtype=np.bool_)
         self._sums = None if block.shift is None else np.zeros((len(block.rows), 2, len(block.shift)))
 
@@ -97,6 +103,9 @@ class Diary:
             self._sums[episodes, 0] += gaps
             self._sums[episodes, 1] += gaps * gaps
         if self._keep:
+            self._size += episodes.nbytes + observations.nbytes + actions.nbytes + returns.nbytes
+            if self._room is not None and self._size > self._room:
+                refuse_size(self._size, self._room, self._episodes, len(self._steps) + 1)
             self._steps.append((episodes.copy(), observations.copy(), actions.copy()))
 
     def earn(self, rewards: FloatArray) -> None:

@@ -98,7 +98,8 @@ class _SingleRun:
             totals=np.zeros(busy),
             factors=np.ones(busy),
         )
-        self.turns, self.deadline = 0, lanes.horizon
+        self.horizon = lanes.horizon if block.longest is None else min(lanes.horizon, block.longest)
+        self.turns, self.deadline = 0, self.horizon
 
     def play(self) -> BlockResult:
         policy, thetas, diary, write = self.block.policy, self.block.thetas, self.diary, self.lanes.writer.one_by_one
@@ -159,7 +160,7 @@ class _SingleRun:
 
     def _add_expired(self, over: list[int]) -> list[int]:
         """Add the lanes whose episode has reached the horizon; say when the next one does."""
-        horizon, turns = self.lanes.horizon, self.turns
+        horizon, turns = self.horizon, self.turns
         old = [lane for lane in range(self.busy) if turns - self.starts[lane] >= horizon]
         ends = sorted({*over, *old})
         going = [self.starts[lane] for lane in range(self.busy) if lane not in ends]

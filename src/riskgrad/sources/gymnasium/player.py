@@ -15,6 +15,7 @@ from typing import Any, Final
 from gymnasium import Space
 from gymnasium.vector import VectorEnv
 
+from riskgrad.backend.beacon import Watched
 from riskgrad.errors import InputError
 from riskgrad.making import close_or_warn, strip_wrappers, time_limit
 from riskgrad.sources.gymnasium.blocks import BlockResult, EpisodeBlock
@@ -38,6 +39,7 @@ class PlayRules:
         discount: in (0, 1].
         native: whether the environment's own vector form is used; None where it has one.
         lanes: single environments side by side, at most.
+        step_timeout: seconds that a call of an environment may take in a worker; None for any.
     """
 
     recipe: EnvRecipe
@@ -45,6 +47,7 @@ class PlayRules:
     discount: float
     native: bool | None
     lanes: int
+    step_timeout: float | None = None
 
     def pack(self) -> bytes:
         """Give the rules as bytes for other processes; refuse an environment that cannot be made there."""
@@ -86,8 +89,12 @@ class Player:
         if self._vector is not None:
             return self._vector.play(block)
         self._open(min(self._rules.lanes, len(block.rows)))
-        lanes = [strip_wrappers(env) for env in self._envs]
+        lanes = [self._watch(strip_wrappers(env)) for env in self._envs]
         return SingleLanes(self.name, lanes, self.reader, self.writer, self.horizon, self._rules.discount).play(block)
+
+    def _watch(self, env: Any) -> Any:
+        seconds = self._rules.step_timeout
+        return env if seconds is None else Watched(env, seconds)
 
     def close(self) -> None:
         """Close the environments that were made here; a user's own environment is left open."""
@@ -126,7 +133,7 @@ class Player:
             made = rules.recipe.make_vector(lanes, self.horizon)
             if made is None:
                 raise InputError("env", "have a vector form", self.name)
-            return made
+            return self._watch(made)
 
         return VectorLanes(self.name, make, read, self.writer, self.horizon, rules.discount)
 

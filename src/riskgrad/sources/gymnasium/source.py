@@ -19,6 +19,7 @@ What is decided here, and why:
 """
 
 import pickle
+import random
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final, Self
@@ -28,19 +29,23 @@ from gymnasium import Space
 from numpy.typing import ArrayLike
 
 from riskgrad.backend import Backend, Serial, parse_backend
-from riskgrad.checks import check_count, check_discount, check_pairs, check_theta, check_theta_rows
-from riskgrad.errors import InputError
+from riskgrad.backend.processes import OverdueError
+from riskgrad.checks import check_count, check_discount, check_pairs, check_positive, check_theta, check_theta_rows
+from riskgrad.errors import EpisodeError, InputError
 from riskgrad.kernels.compile import contiguous
 from riskgrad.policy import Greedy, ObservationStatistics, Policy
-from riskgrad.random import Stream
+from riskgrad.random import Stream, environment_seeds
 from riskgrad.sources.base import EnvOptions, Source, Workers, check_fit, shown_to
 from riskgrad.sources.gymnasium.blocks import BlockResult, Cut, EpisodeBlock, cut_for_vectors, cut_for_workers
 from riskgrad.sources.gymnasium.player import LocalWork, Player, PlayRules
 from riskgrad.sources.gymnasium.recipe import Env, Environment, EnvRecipe, is_id_or_env
+from riskgrad.sources.room import find_room
 from riskgrad.types import ActionKind, Episodes, FloatArray, IntArray, ObservationKind, Returns, Steps, Vectors
 
 LANES: Final = 128
 LARGEST_TEMPORARY: Final = 1 << 16  # visits that a policy is asked for at once
+LONGEST_CHECK: Final = 100  # steps of the episode that is played twice
+UNSEEDED: Final = "a run repeats to the bit only if its `reset` seeds all that it draws, see super().reset(seed=seed)"
 
 
 class GymnasiumSource(Source):
@@ -55,6 +60,8 @@ class GymnasiumSource(Source):
         greedy: play the likeliest action of the policy instead of a random one.
         native: whether to use the environment's own vector form; by default where it has one.
         lanes: single environments side by side in a process, at most; fewer where they take long to make.
+        step_timeout: seconds after which an environment that does not answer is ended with its process; needs a backend
+            of processes.
     """
 
     name = "gymnasium"
@@ -75,6 +82,7 @@ class GymnasiumSource(Source):
         greedy: bool = False,
         native: bool | None = None,
         lanes: int = LANES,
+        step_timeout: float | None = None,
     ) -> None:
         steps = None if horizon is None else check_count("horizon", horizon)
         self._discount, self.greedy = check_discount(discount), bool(greedy)
@@ -82,8 +90,17 @@ class GymnasiumSource(Source):
         workers = parse_backend(backend) if isinstance(backend, str) else Serial() if backend is None else backend
         if not isinstance(workers, Workers):
             raise InputError("backend", "have `workers` and `map`", backend, "see riskgrad.backend")
+        if step_timeout is not None and not getattr(workers, "ends_hung", False):
+            rule = "come with processes, which can be ended when an environment hangs"
+            advice = "give backend='processes', in a script under `if __name__ == '__main__':`"
+            raise InputError("step_timeout", rule, step_timeout, advice)
         self._rules = PlayRules(
-            EnvRecipe.of(env, env_options), steps, self._discount, native, check_count("lanes", lanes)
+            EnvRecipe.of(env, env_options),
+            steps,
+            self._discount,
+            native,
+            check_count("lanes", lanes),
+            None if step_timeout is None else check_positive("step_timeout", step_timeout),
         )
         self._player = Player(self._rules)
         self._work = LocalWork(self._rules, self._player)
@@ -233,13 +250,41 @@ class GymnasiumSource(Source):
             return cut_for_vectors(acting, rows, episodes, stream, pairs, shift, keep)
         return cut_for_workers(acting, rows, episodes, stream, pairs, self.backend.workers, shift, keep)
 
+    def find_unseeded(self, policy: Policy, theta: ArrayLike, stream: Stream) -> str:
+        """Play an episode twice and say what differs; see `Source.find_unseeded`."""
+        rows = check_theta(theta, policy.dim)[None]
+        cut = self._cut_blocks(policy, rows, 1, stream, np.zeros(1, dtype=np.int64), None, keep=True)
+        block = replace(cut[0][0], longest=LONGEST_CHECK)
+        numpy_state, python_state = np.random.get_state(), random.getstate()  # noqa: NPY002 - what it may draw from
+        first, again = (self._map([block])[0] for _ in range(2))
+        np.random.set_state(numpy_state)  # noqa: NPY002
+        random.setstate(python_state)
+        for name in ("observations", "rewards", "lengths"):
+            if not np.array_equal(getattr(first, name), getattr(again, name)):
+                return f"{self.env_name} gives other {name} when an episode is played again with its seed: {UNSEEDED}"
+        return ""
+
     def _map(self, blocks: list[EpisodeBlock]) -> list[BlockResult]:
         try:
-            return self.backend.map(self._work, blocks)
+            return self.backend.map(self._work, self._with_room(blocks))
+        except OverdueError as late:
+            block, place = blocks[late.task], late.place
+            found = np.flatnonzero(environment_seeds(block.streams) == place.seed)
+            row = block.first_row + (int(block.rows[found[0]]) if len(found) else 0)
+            reason = f"no answer within {place.seconds:g} s; its process was ended"
+            raise EpisodeError(self.env_name, row, place.seed, place.step, reason) from late
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             if self.backend.workers > 1:
                 _refuse_local_policy(blocks[0].policy, error)
             raise
+
+    @staticmethod
+    def _with_room(blocks: list[EpisodeBlock]) -> list[EpisodeBlock]:
+        """Say how much each block may keep: its share of what recorded episodes may take."""
+        total = sum(len(block.rows) for block in blocks)
+        return [
+            replace(block, room=find_room() * len(block.rows) // total) if block.keep else block for block in blocks
+        ]
 
     @classmethod
     def from_env(cls, env: Any, options: EnvOptions) -> "GymnasiumSource | None":
@@ -248,7 +293,14 @@ class GymnasiumSource(Source):
             return None
         again = env if isinstance(env, str) or options.factory is None else options.factory
         discount = 1.0 if options.discount is None else options.discount
-        return cls(again, options.horizon, discount, env_options=options.options, backend=options.backend)
+        return cls(
+            again,
+            options.horizon,
+            discount,
+            env_options=options.options,
+            backend=options.backend,
+            step_timeout=options.step_timeout,
+        )
 
     @property
     def env_maker(self) -> Callable[[], Env]:

@@ -99,6 +99,7 @@ class _VectorRun:
         self.diary = Diary(block)
         self.streams = block.streams.copy()
         self._factor, self._age = 1.0, 0
+        self._horizon = lanes.horizon if block.longest is None else min(lanes.horizon, block.longest)
         self._actions: NDArray[Any] | None = None
 
     def actions(self, observations: NDArray[Any]) -> NDArray[Any]:
@@ -132,4 +133,4 @@ class _VectorRun:
         self._factor *= self.lanes.discount
         self._age += 1
         self.lengths[self.busy] = self._age
-        self.busy = self.busy[~over[self.busy]] if self._age < self.lanes.horizon else self.busy[:0]
+        self.busy = self.busy[~over[self.busy]] if self._age < self._horizon else self.busy[:0]
