@@ -104,7 +104,7 @@ def test_parts_are_read_one_by_one_in_lists_and_as_vector_environments_give_them
     obs = [{"card": card, "coins": np.array([card, 1.0])} for card in (0, 2)]
     alone = [actor.act(one, greedy=True).tolist() for one in obs]
     assert actor.act(obs, greedy=True).tolist() == alone
-    columns = {"card": np.array([0, 2]), "coins": np.array([[0.0, 1.0], [2.0, 1.0]])}
+    columns = {"coins": np.array([[0.0, 1.0], [2.0, 1.0]]), "card": np.array([0, 2])}
     assert actor.act(columns, greedy=True).tolist() == alone
     blackjack = spaces.Tuple([spaces.Discrete(32), spaces.Discrete(11), spaces.Discrete(2)])
     table, theta = actor_of(TabularGibbs(704, 2), blackjack, spaces.Discrete(2))

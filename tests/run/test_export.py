@@ -3,6 +3,7 @@
 import ast
 import importlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -59,7 +60,7 @@ CASES = pytest.mark.parametrize(("policy", "gives"), POLICIES.values(), ids=POLI
 
 def reader():
     """The functions that the page shows."""
-    found = {"np": np}
+    found: dict[str, Any] = {"np": np}
     for block in PAGE.read_text().split("```python\n")[1:]:
         for node in ast.parse(block.split("```")[0]).body:
             if isinstance(node, ast.FunctionDef):

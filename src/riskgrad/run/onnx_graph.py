@@ -134,10 +134,12 @@ def _show_memory(graph: ModelGraph, plain: PlainPolicy, memory: Memory) -> str:
     scaled = graph.node("Mul", graph.node("Sign", gap), graph.node("Log", graph.node("Add", size, root)))
     columns.append(graph.node("Unsqueeze", scaled, one))
     shown, parts = plain.shown, ["observation"]
-    for which, middle, width in zip(shown.shows.tolist(), shown.middles, shown.widths, strict=True):
-        number = columns[which]
+    for which, middle, width in zip(shown.shows.tolist(), shown.middles.tolist(), shown.widths.tolist(), strict=True):
+        number: str = columns[which]
         if np.isfinite(width):
-            number = graph.node("Div", graph.node("Sub", number, graph.constant(middle)), graph.constant(width))
+            number = graph.node(
+                "Div", graph.node("Sub", number, graph.constant(np.float64(middle))), graph.constant(np.float64(width))
+            )
             square = graph.node("Mul", graph.node("Mul", number, number), graph.constant(np.float64(-0.5)))
             number = graph.node("Exp", square)
         parts.append(number)

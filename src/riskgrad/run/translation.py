@@ -8,7 +8,7 @@ list is a batch of observations, and so are parts with one more axis, as Gymnasi
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from gymnasium import Space
@@ -75,7 +75,7 @@ class Translator:
     def _split(self, obs: Any) -> list[Any] | None:
         """Give the observations of a batch; None for a single one."""
         if isinstance(obs, list) and has_parts(self._seen):
-            return list(obs)
+            return list(cast("list[Any]", obs))
         size = _count(self._seen, obs)
         return None if size is None else [_pick(self._seen, obs, place) for place in range(size)]
 
@@ -96,8 +96,9 @@ def _pick(space: Space[Any], found: Any, place: int) -> Any:
     """Give one observation of a batch."""
     if not has_parts(space):
         return np.asarray(found)[place]
-    parts = [_pick(part, each, place) for part, each in split(space, found)]
-    return dict(zip(found, parts, strict=True)) if isinstance(found, Mapping) else tuple(parts)
+    parts, inner = [_pick(part, each, place) for part, each in split(space, found)], cast("Any", space)
+    # a Dict may be given in any order of its keys
+    return dict(zip(inner.spaces, parts, strict=True)) if isinstance(found, Mapping) else tuple(parts)
 
 
 def describe_spaces(source: Source) -> dict[str, Any] | None:

@@ -73,9 +73,10 @@ def _box_of(size: int, low: Any, high: Any) -> Space[Any]:
 
 def _describe_bound(bound: NDArray[Any]) -> Any:
     """Give a bound as one number where all are the same, otherwise as nested lists."""
-    values = np.where(np.isfinite(bound), bound, None)
-    first = bound.flat[0] if bound.size else 0
-    return values.flat[0] if bound.size and np.all(bound == first) else values.tolist()
+    values: NDArray[Any] = bound.astype(object)
+    values[~np.isfinite(bound)] = None
+    numbers: list[Any] = values.ravel().tolist()
+    return numbers[0] if numbers and all(number == numbers[0] for number in numbers) else values.tolist()
 
 
 def _read_box(facts: Mapping[str, Any]) -> Space[Any]:
