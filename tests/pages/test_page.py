@@ -81,7 +81,7 @@ def test_identifiers_are_unique_and_references_lead_somewhere(tree):
     for _, attributes in tree.tags:
         if attributes.get("href", "").startswith("#"):
             assert attributes["href"][1:] in names
-        for word in attributes.get("aria-labeledby", "").split():
+        for word in attributes.get("aria-labelledby", "").split():
             assert word in names
         for found in re.findall(r"url\(#([^)]+)\)", " ".join(filter(None, attributes.values()))):
             assert found in names

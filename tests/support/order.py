@@ -30,7 +30,9 @@ ORDER = [
     "training",
     "algorithms",
     "_train",
+    "crew",
     "pages",
+    "experiments",
     "testing",
     "cli",
 ]

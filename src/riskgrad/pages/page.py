@@ -124,7 +124,7 @@ def render_page(played: Sequence[PlayedRun], *, title: str = "", confidence: flo
     ]
     settings = played[0].run.settings
     env = settings.env or settings.source or "an environment"
-    return _load_template().render(
+    return load_template("report.html").render(
         title=title or env,
         env=env,
         chapters=chapters,
@@ -137,7 +137,7 @@ def render_page(played: Sequence[PlayedRun], *, title: str = "", confidence: flo
         episodes=len(played[0].values),
         confidence=confidence,
         seed=seed,
-        versions=_versions_text(current_versions()),
+        versions=tell_versions(current_versions()),
         colors=len(RUNS),
         resamples=RESAMPLES,
         notes=_footnotes(tables),
@@ -169,14 +169,14 @@ def _chapter(
         one,
         one.about,
         tiles,
-        [_picture(figure) for figure in drawn if figure is not None],
+        [as_picture(figure) for figure in drawn if figure is not None],
         [
             (row, None if one.law is None else measure.value(one.law))
             for row, measure in zip(table.rows, measures, strict=True)
         ],
         settings,
         say_how_to_repeat(one.run, one.name),
-        _versions_text(one.run.versions),
+        tell_versions(one.run.versions),
         drawn[-1] is not None,
         _guard_events(one.run),
     )
@@ -185,7 +185,7 @@ def _chapter(
 def _draw_maps(played: Sequence[PlayedRun], seed: int) -> list[Picture]:
     """Draw where each run goes, for environments that say what stands where and for grid worlds."""
     drawn = [floor_map(one, index, seed) or policy_map(one, index, seed) for index, one in enumerate(played)]
-    return [_picture(figure) for figure in drawn if figure is not None]
+    return [as_picture(figure) for figure in drawn if figure is not None]
 
 
 def _draw_shared(played: Sequence[PlayedRun], tables: Sequence[Table]) -> list[Picture]:
@@ -196,7 +196,7 @@ def _draw_shared(played: Sequence[PlayedRun], tables: Sequence[Table]) -> list[P
     else:
         drawn += [shared.tails(played), shared.laws(played)]
     drawn.append(shared.quantile_weights(played))
-    return [_picture(figure) for figure in drawn if figure is not None]
+    return [as_picture(figure) for figure in drawn if figure is not None]
 
 
 def trade_measure(played: Sequence[PlayedRun]) -> RiskMeasure:
@@ -204,13 +204,15 @@ def trade_measure(played: Sequence[PlayedRun]) -> RiskMeasure:
     return next((one.risk for one in played if one.risk.attitude != "neutral"), parse(TABLE_RISKS[0]))
 
 
-def _picture(drawn: Drawing) -> Picture:
+def as_picture(drawn: Drawing) -> Picture:
+    """Make of a drawing what a template shows."""
     # the drawing is ours and matplotlib escapes its text; everything else goes through the template
     svg = Markup(inline_svg(drawn.figure, drawn.key))  # noqa: S704
     return Picture(drawn.key, drawn.title, svg, drawn.alternative, drawn.caption, drawn.legend)
 
 
-def _versions_text(versions: Mapping[str, str]) -> str:
+def tell_versions(versions: Mapping[str, str]) -> str:
+    """Write versions in a line."""
     machine = f" on {versions['platform']}" if "platform" in versions else ""
     return ", ".join(f"{name} {number}" for name, number in versions.items() if name != "platform") + machine
 
@@ -236,8 +238,9 @@ def _footnotes(tables: Sequence[Table]) -> list[str]:
     return list(dict.fromkeys([*reasons, *flags]))
 
 
-@lru_cache(maxsize=1)
-def _load_template() -> Any:
+@lru_cache(maxsize=4)
+def load_template(name: str) -> Any:
+    """Load a template of a page, with the filters by which pages write numbers."""
     templates = Templates(
         loader=PackageLoader("riskgrad.pages"),
         autoescape=True,
@@ -252,4 +255,4 @@ def _load_template() -> Any:
         "certainty": certainty,
     }
     templates.filters.update(filters)
-    return templates.get_template("report.html")
+    return templates.get_template(name)

@@ -5,7 +5,7 @@ another are a pair: luck that both share cancels in their difference. Training n
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +26,7 @@ from riskgrad.types import DiscreteLaw, FloatArray
 WHERE: Final = ("env", "horizon", "discount", "env_options", "env_options_text")
 
 EPISODES = 10_000
+UNTRAINED: Final = "untrained"
 
 Runs = Run | str | Path | Sequence[Run | str | Path] | Mapping[str, Run]
 
@@ -119,6 +120,20 @@ def play_runs(
         )
         for name, run in runs.items()
     ]
+
+
+def play_untrained(one: PlayedRun, *, seed: int = 0) -> PlayedRun:
+    """Play the policy of a run as it is before training, on the same episodes: what training is worth it shows.
+
+    Args:
+        one: the run, played.
+        seed: of its episodes.
+    """
+    policy = one.run.policy
+    run = replace(one.run, theta=policy.first_theta(None, one.run.settings.seed), history=(), look=None)
+    stream = Stream(seed, Purpose.EVALUATION)
+    values = one.source.returns(policy, run.theta[np.newaxis], len(one.values), stream).values[0]
+    return replace(one, name=UNTRAINED, run=run, values=values, law=_law(run, one.source))
 
 
 def measures_of(played: Sequence[PlayedRun], more: Sequence[str] = ()) -> list[RiskMeasure]:

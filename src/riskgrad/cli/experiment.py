@@ -1,0 +1,130 @@
+"""The command `experiment`: many seeds of some measures; `train --seeds` is the same for one measure."""
+
+import inspect
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from riskgrad.cli import shared
+from riskgrad.cli.train import give_signature, make_parameters
+from riskgrad.errors import InputError
+from riskgrad.settings import KEPT, Options, default_of, facts_of
+
+
+def experiment(env: str, **flags: Any) -> None:
+    """Train measures with many seeds and say what the seeds reach together.
+
+    Example: riskgrad experiment two-roads --risk mean --risk cvar:0.1 --seeds 5 --iterations 40 --page seeds.html
+    """
+    first, env_options = flags.pop("seed"), shared.parse_env_options(flags.pop("env_option"))
+    given = {**flags, "env_options": env_options}
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    risks, seeds, resume = options.pop("risk", ["mean", "cvar:0.1"]), options.pop("seeds"), options.pop("resume")
+    run_experiment(env, risks, seeds, first or 0, options.pop("out", None), resume, **options)
+
+
+def run_experiment(
+    env: str,
+    risks: list[str],
+    seeds: int,
+    first: int,
+    out: Path | None,
+    resume: bool,
+    *,
+    page: Path | None = None,
+    as_json: bool = False,
+    **options: Any,
+) -> None:
+    """Run an experiment, show it while it runs, and say what it found.
+
+    Args:
+        env: the environment's name.
+        risks: what to train on.
+        seeds: how many seeds.
+        first: the first of them; also the seed of the fresh episodes.
+        out: folder that keeps it.
+        resume: whether to go on with what is there.
+        page: a page to write.
+        as_json: whether to print JSON.
+        options: more for `rg.experiment`.
+    """
+    from riskgrad.checks import check_count  # noqa: PLC0415
+    from riskgrad.experiments.study import experiment as study  # noqa: PLC0415
+    from riskgrad.pages.live import LiveFamily  # noqa: PLC0415
+
+    if resume and out is None:
+        raise InputError("--resume", "come with --out, the folder of the experiment", "no folder")
+    numbers = list(range(first, first + check_count("--seeds", seeds)))
+    kept: dict[str, Any] = {} if out is None else {"resume" if resume else "folder": out}
+    shown = Console(stderr=True, highlight=False) if as_json else shared.console
+    usual = default_of(facts_of(Options)["iterations"], "practical")
+    with LiveFamily(shown, len(risks) * len(numbers), options.get("iterations") or usual) as live:
+        found = study(env, risks, numbers, seed=first, progress=live, **kept, **options)
+    if page is not None:
+        found.report(page)
+    if as_json:
+        shared.print_json(found.as_dict())
+        return
+    _print_tables(found)
+    for text, place in (("The page is in", page), ("The runs are in", out)):
+        if place is not None:
+            shared.console.print(f"{text} {place}.", soft_wrap=True, markup=False)
+
+
+def _print_tables(found: Any) -> None:
+    from riskgrad.pages.prose import percent, write, write_interval  # noqa: PLC0415
+
+    title = f"Interquartile means over {len(found.seeds)} seeds ({found.episodes:,} fresh episodes each)"
+    table = Table(title=title, title_justify="left")
+    for name in ("trained on", "measure"):
+        table.add_column(name, no_wrap=True)
+    for name in ("mean of the middle", f"{percent(found.confidence)} interval", "worst seed", "best seed"):
+        table.add_column(name, justify="right")
+    for row in found.table():
+        low, high = row.aggregate.interval
+        numbers = (write(value, (high - low) or None) for value in (row.lowest, row.highest))
+        middle = write(row.aggregate.value, (high - low) or None)
+        table.add_row(row.trained_on, row.risk, middle, write_interval((low, high)), *numbers)
+    shared.console.print(table)
+    for row in found.improvements():
+        low, high = (percent(end) for end in row.aggregate.interval)
+        words = f"{row.trained_on} improves on {row.over} by {row.risk} with probability {percent(row.aggregate.value)}"
+        shared.console.print(f"{words} ({low} to {high})", soft_wrap=True, markup=False)
+
+
+def _make_flags() -> list[inspect.Parameter]:
+    """Give what the command takes: what is trained, every option of training, and what is kept and shown."""
+    risk = Annotated[list[str] | None, typer.Option(help="What to train on; repeatable. Default: mean and cvar:0.1.")]
+    out = Annotated[
+        Path | None, typer.Option(help="Folder that keeps it, a folder for each run.", rich_help_panel=KEPT)
+    ]
+    resume = Annotated[bool, typer.Option("--resume", help="Go on with what is in --out.", rich_help_panel=KEPT)]
+    page = Annotated[Path | None, typer.Option(help="Write a page, with bands over seeds.", rich_help_panel=KEPT)]
+    before: dict[str, tuple[Any, Any]] = {
+        "env": (inspect.Parameter.empty, shared.EnvName),
+        "risk": (None, risk),
+        "seeds": (5, Annotated[int, typer.Option(help="How many seeds of each measure, from --seed on.")]),
+    }
+    after: dict[str, tuple[Any, Any]] = {
+        "backend": ("processes", shared.Trainers),
+        "out": (None, out),
+        "resume": (False, resume),
+        "page": (None, page),
+        "episodes": (10_000, shared.FreshEpisodes),
+        "confidence": (0.95, shared.Confidence),
+        "as_json": (False, shared.AsJson),
+    }
+    told = inspect.Parameter.KEYWORD_ONLY
+    ours, theirs = (
+        [inspect.Parameter(name, told, default=first, annotation=hint) for name, (first, hint) in some.items()]
+        for some in (before, after)
+    )
+    trained = {name: facts for name, facts in facts_of(Options).items() if facts.flag is not None}
+    return [*ours, *make_parameters(trained), *theirs]
+
+
+give_signature(experiment, _make_flags())
+shared.app.command()(experiment)
