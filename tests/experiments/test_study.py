@@ -214,7 +214,7 @@ def test_commands(tmp_path, capsys, monkeypatch):
     assert run_command(*words, "--out", "x", "--page", "x.html") == 0
     said = capsys.readouterr().out
     assert "Interquartile means over 2 seeds" in said
-    assert "cvar:0.1 improves on mean by cvar:0.1 with probability" in said
+    assert "How probably a seed reaches more than one trained on mean" in said
     assert "The page is in x.html." in said
     assert rg.load("x/cvar-0.1/seed-1").finished
     assert run_command(*words, "--out", "x", "--resume", "--json") == 0

@@ -2,16 +2,19 @@
 
 import inspect
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from riskgrad.cli import shared
+from riskgrad.cli.printing import console, print_json, print_table, say
 from riskgrad.cli.train import give_signature, make_parameters
 from riskgrad.errors import InputError
 from riskgrad.settings import KEPT, Options, default_of, facts_of
+
+if TYPE_CHECKING:
+    from riskgrad.experiments.study import Experiment
 
 
 def experiment(env: str, **flags: Any) -> None:
@@ -59,40 +62,41 @@ def run_experiment(
         raise InputError("--resume", "come with --out, the folder of the experiment", "no folder")
     numbers = list(range(first, first + check_count("--seeds", seeds)))
     kept: dict[str, Any] = {} if out is None else {"resume" if resume else "folder": out}
-    shown = Console(stderr=True, highlight=False) if as_json else shared.console
+    shown = Console(stderr=True, highlight=False) if as_json else console
     usual = default_of(facts_of(Options)["iterations"], "practical")
     with LiveFamily(shown, len(risks) * len(numbers), options.get("iterations") or usual) as live:
         found = study(env, risks, numbers, seed=first, progress=live, **kept, **options)
     if page is not None:
         found.report(page)
     if as_json:
-        shared.print_json(found.as_dict())
+        print_json(found.as_dict())
         return
     _print_tables(found)
     for text, place in (("The page is in", page), ("The runs are in", out)):
         if place is not None:
-            shared.console.print(f"{text} {place}.", soft_wrap=True, markup=False)
+            say(f"{text} {place}.")
 
 
-def _print_tables(found: Any) -> None:
-    from riskgrad.pages.prose import percent, write, write_interval  # noqa: PLC0415
+def _print_tables(found: "Experiment") -> None:
+    from riskgrad.pages.prose import percent, span_of, write, write_interval  # noqa: PLC0415
 
-    title = f"Interquartile means over {len(found.seeds)} seeds ({found.episodes:,} fresh episodes each)"
-    table = Table(title=title, title_justify="left")
-    for name in ("trained on", "measure"):
-        table.add_column(name, no_wrap=True)
-    for name in ("mean of the middle", f"{percent(found.confidence)} interval", "worst seed", "best seed"):
-        table.add_column(name, justify="right")
+    sure = f"{percent(found.confidence)} interval"
+    rows: list[tuple[str, ...]] = []
     for row in found.table():
-        low, high = row.aggregate.interval
-        numbers = (write(value, (high - low) or None) for value in (row.lowest, row.highest))
-        middle = write(row.aggregate.value, (high - low) or None)
-        table.add_row(row.trained_on, row.risk, middle, write_interval((low, high)), *numbers)
-    shared.console.print(table)
-    for row in found.improvements():
-        low, high = (percent(end) for end in row.aggregate.interval)
-        words = f"{row.trained_on} improves on {row.over} by {row.risk} with probability {percent(row.aggregate.value)}"
-        shared.console.print(f"{words} ({low} to {high})", soft_wrap=True, markup=False)
+        ends = row.aggregate.interval
+        middle, *seeds = (write(value, span_of(ends)) for value in (row.aggregate.value, row.lowest, row.highest))
+        rows.append((row.trained_on, row.risk, middle, write_interval(ends), *seeds))
+    numbers = ("middle", sure, "worst seed", "best seed")
+    title = f"Interquartile means over {len(found.seeds)} seeds ({found.episodes:,} fresh episodes each)"
+    print_table(title, ("trained on", "measure", *numbers), rows, numbers=numbers)
+    better = [
+        (row.trained_on, row.risk, percent(row.aggregate.value), " to ".join(map(percent, row.aggregate.interval)))
+        for row in found.improvements()
+    ]
+    if better:
+        title = f"How probably a seed reaches more than one trained on {found.risks[0]}"
+        columns = ("probability of improvement", sure)
+        print_table(title, ("trained on", "by measure", *columns), better, numbers=columns)
 
 
 def _make_flags() -> list[inspect.Parameter]:

@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator
 
 from riskgrad.evaluation.seeds import aggregate_seeds
 from riskgrad.experiments.study import Experiment, Reached
-from riskgrad.pages.prose import percent, write, write_interval
+from riskgrad.pages.prose import percent, span_of, write, write_interval
 from riskgrad.pages.run_figures import Drawing, Mark, column, smooth_history
 from riskgrad.pages.style import INK, MUTED, PALE, canvas, run_color
 from riskgrad.run import Run
@@ -41,7 +41,7 @@ def draw_reached(found: Experiment, rows: Sequence[Reached], risk: str, hues: Ma
     axis.margins(x=0.08)
     axis.set(xlabel=risk, ylabel="trained on")
     words = [
-        f"trained on {row.trained_on}: {write(row.aggregate.value, _width(row))} "
+        f"trained on {row.trained_on}: {write(row.aggregate.value, span_of(row.aggregate.interval))} "
         f"({write_interval(row.aggregate.interval)})"
         for row in here
     ]
@@ -110,8 +110,3 @@ def _band_over_seeds(curves: FloatArray, confidence: float) -> tuple[FloatArray,
     found = [aggregate_seeds(values, confidence=confidence, resamples=RESAMPLES) for values in curves.T]
     middle = np.array([one.value for one in found])
     return middle, np.array([one.interval[0] for one in found]), np.array([one.interval[1] for one in found])
-
-
-def _width(row: Reached) -> float | None:
-    low, high = row.aggregate.interval
-    return (high - low) or None

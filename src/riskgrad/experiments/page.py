@@ -6,7 +6,7 @@ from pathlib import Path
 from riskgrad.experiments.bands import draw_learning, draw_reached
 from riskgrad.experiments.study import Experiment, Reached
 from riskgrad.pages.page import as_picture, load_template, tell_versions
-from riskgrad.pages.prose import write, write_interval
+from riskgrad.pages.prose import span_of, write, write_interval
 from riskgrad.pages.repeat import say_how_to_repeat
 from riskgrad.pages.style import RUNS, find_hues
 from riskgrad.run.result import current_versions
@@ -49,13 +49,10 @@ def _tell_seeds(found: Experiment, rows: Sequence[Reached]) -> list[str]:
     sentences: list[str] = []
     for risk in found.risks:
         told = [row for row in rows if row.trained_on == risk and row.risk in dict.fromkeys(("mean", risk))]
+        ends = [row.aggregate.interval for row in told]
         parts = [
-            f"{row.risk} {write(row.aggregate.value, _span(row))} ({write_interval(row.aggregate.interval)})"
-            for row in told
+            f"{row.risk} {write(row.aggregate.value, span_of(both))} ({write_interval(both)})"
+            for row, both in zip(told, ends, strict=True)
         ]
         sentences.append(f"Trained on {risk}, {len(found.seeds)} seeds reach {' and '.join(parts)}.")
     return sentences
-
-
-def _span(row: Reached) -> float | None:
-    return (row.aggregate.interval[1] - row.aggregate.interval[0]) or None

@@ -23,8 +23,9 @@ from riskgrad.errors import InputError
 
 # Okabe and Ito's palette without its yellow, which is too light for lines
 COLORS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#444444")
-AVERSE: Final = COLORS[0]
-NEUTRAL: Final = "#888888"
+NEUTRAL: Final = COLORS[0]  # in every figure, as RUNS[0] is on a page
+AVERSE: Final = COLORS[1]
+BESIDE: Final = "#888888"  # what is only there to be compared with
 FORMATS: Final = (".svg", ".png", ".pdf")
 
 RUNS: Final = ("#0072b2", "#c04f00", "#00795a", "#a8487f", "#7a6200", "#5b5f97")
