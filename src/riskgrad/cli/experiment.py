@@ -56,7 +56,7 @@ def run_experiment(
     """
     from riskgrad.checks import check_count  # noqa: PLC0415
     from riskgrad.experiments.study import experiment as study  # noqa: PLC0415
-    from riskgrad.pages.live import LiveFamily  # noqa: PLC0415
+    from riskgrad.run.live import LiveFamily  # noqa: PLC0415
 
     if resume and out is None:
         raise InputError("--resume", "come with --out, the folder of the experiment", "no folder")

@@ -27,7 +27,7 @@ RESAMPLES = 1000  # at each of them
 def draw_reached(found: Experiment, rows: Sequence[Reached], risk: str, hues: Mapping[str, int]) -> Drawing:
     """Draw what every seed reached by one measure, a line for each training measure."""
     here = [row for row in rows if row.risk == risk]
-    page, axis = canvas(0.9 + 0.42 * len(here))
+    page, axis = canvas(1.25 + 0.42 * len(here))
     for height, row in enumerate(reversed(here)):
         scores, hue = found.scores_of(row.trained_on, risk), run_color(hues[row.trained_on])
         low, high = row.aggregate.interval

@@ -233,12 +233,12 @@ def _tell_against(one: PlayedRun, comparison: Comparison, name: str, first: str)
     if gives == "worse" and gets == "better":
         return (
             f"Compared with {first}, {name} gives up {_size(mean)} of mean return and gains {_size(risk)} in {what}: "
-            f"{_value(risk, risk.second_value)} instead of {_value(risk, risk.first_value)}."
+            f"{_write_value(risk, risk.second_value)} instead of {_write_value(risk, risk.first_value)}."
         )
     if gives == "better" and gets == "worse":
         return (
             f"Compared with {first}, {name} gains {_size(mean)} of mean return and loses {_size(risk)} in {what}: "
-            f"{_value(risk, risk.second_value)} instead of {_value(risk, risk.first_value)}."
+            f"{_write_value(risk, risk.second_value)} instead of {_write_value(risk, risk.first_value)}."
         )
     return f"Compared with {first}, {name} is {_part(mean, 'on average')} and {_part(risk, f'in {what}')}."
 
@@ -253,7 +253,7 @@ def _size(row: Difference) -> str:
     return write(abs(row.difference), span_of(row.interval))
 
 
-def _value(row: Difference, value: float) -> str:
+def _write_value(row: Difference, value: float) -> str:
     return write(value, span_of(row.interval))
 
 
