@@ -134,13 +134,12 @@ def _show_memory(graph: ModelGraph, plain: PlainPolicy, memory: Memory) -> str:
     scaled = graph.node("Mul", graph.node("Sign", gap), graph.node("Log", graph.node("Add", size, root)))
     columns.append(graph.node("Unsqueeze", scaled, one))
     shown, parts = plain.shown, ["observation"]
-    for which, middle, width in zip(shown.shows.tolist(), shown.middles.tolist(), shown.widths.tolist(), strict=True):
-        number: str = columns[which]
+    for place, width in enumerate(shown.widths.tolist()):
+        number = columns[int(shown.shows[place])]
         if np.isfinite(width):
-            number = graph.node(
-                "Div", graph.node("Sub", number, graph.constant(np.float64(middle))), graph.constant(np.float64(width))
-            )
-            square = graph.node("Mul", graph.node("Mul", number, number), graph.constant(np.float64(-0.5)))
+            gap = graph.node("Sub", number, graph.constant(shown.middles[place]))
+            scaled = graph.node("Div", gap, graph.constant(np.float64(width)))
+            square = graph.node("Mul", graph.node("Mul", scaled, scaled), graph.constant(np.float64(-0.5)))
             number = graph.node("Exp", square)
         parts.append(number)
     return graph.node("Concat", *parts, axis=1)
