@@ -169,7 +169,7 @@ def test_every_flag_is_an_argument_and_every_key_a_flag():
     for flag in flags:
         assert named.get(flag, flag.replace("-", "_")) in arguments | own
     left = {flag.replace("-", "_") for flag in flags} | {"env_options", "theta", "folder", "callback"}
-    assert arguments - left == {"checkpoint_seconds"}, "an argument of rg.train without a flag"
+    assert arguments - left == {"checkpoint_seconds", "progress"}, "an argument of rg.train without a flag"
     assert own <= left, "an option of an algorithm without a flag"
     assert {"risk-path", "normalize", "env-option", "smoothing", "steps-per-batch", "reuse-batch"} <= flags
 
