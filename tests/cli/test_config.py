@@ -139,7 +139,7 @@ def test_flags_win_over_the_file_and_options_add_up(tmp_path, capsys):
         ("out = 3", "out in run.toml must be a string"),
         ("step-size = []", "step-size in run.toml must be a string or a number"),
         ("env-option = [1]", "env-option in run.toml must be a table, or a list of strings"),
-        ("risk-path = 'cube:0.5'", "risk_path must be auto, none"),
+        ("risk-path = 'cube:0.5'", "risk-path must be auto, none"),
         ("step-size = 'adm:0.5'", "did you mean 'adam'?"),
         ("env = ", "run.toml must be TOML"),
         (None, "cannot read run.toml: no such file"),
