@@ -307,6 +307,11 @@ class GymnasiumSource(Source):
         """What makes an environment like those that are played."""
         return self.make
 
+    @property
+    def makes_anew(self) -> bool:
+        """Whether its environments are made for it alone: from an id or a class, not a user's own or a factory's."""
+        return self._rules.recipe.makes_anew
+
     def make(self) -> Env:
         """Make an environment like those that are played, with its wrappers; or give the one there is."""
         return self._rules.recipe.make()
