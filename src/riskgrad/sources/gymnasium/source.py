@@ -102,6 +102,7 @@ class GymnasiumSource(Source):
             check_count("lanes", lanes),
             None if step_timeout is None else check_positive("step_timeout", step_timeout),
         )
+        self.makes_anew = self._rules.recipe.makes_anew  # not those of a user or a factory
         self._player = Player(self._rules)
         self._work = LocalWork(self._rules, self._player)
         self.backend: Workers = workers
@@ -306,11 +307,6 @@ class GymnasiumSource(Source):
     def env_maker(self) -> Callable[[], Env]:
         """What makes an environment like those that are played."""
         return self.make
-
-    @property
-    def makes_anew(self) -> bool:
-        """Whether its environments are made for it alone: from an id or a class, not a user's own or a factory's."""
-        return self._rules.recipe.makes_anew
 
     def make(self) -> Env:
         """Make an environment like those that are played, with its wrappers; or give the one there is."""
