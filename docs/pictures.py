@@ -60,7 +60,7 @@ def roads_days() -> Drawing:
     words: list[str] = []
     for index, (name, law) in enumerate(_roads().items()):
         minutes = -law.values
-        axis.bar(minutes, law.probabilities, width=1.7, color=run_color(1 - index), label=name)
+        axis.bar(minutes, law.probabilities, width=1.7, color=run_color(index), label=name)
         for x, mass in zip(minutes, law.probabilities, strict=True):
             if mass < 0.2:
                 axis.annotate(f"{mass:.1%}", (x, mass), (0, 3), "data", "offset points", ha="center", fontsize=9)
@@ -81,7 +81,7 @@ def roads_tails() -> Drawing:
     means: list[np.ndarray] = []
     for index, (name, law) in enumerate(_roads().items()):
         means.append(np.array([_worst(law, part) for part in parts]))
-        axis.plot(parts, means[-1], color=run_color(1 - index), linewidth=2.2, linestyle=DASHES[index], label=name)
+        axis.plot(parts, means[-1], color=run_color(index), linewidth=2.2, linestyle=DASHES[index], label=name)
         words.append(f"{name}: worst tenth {_worst(law, 0.1):.2f}, all {law.mean:.2f}")
     crossing = float(parts[np.argmax(means[0] > means[1])])
     axis.axvline(crossing, color=MUTED, linewidth=1.0, linestyle=":")
@@ -187,12 +187,12 @@ def noise() -> Drawing:
 
 def maze_neutral() -> Drawing:
     """Where a maze walker goes that was trained on the mean."""
-    return _walks("mean", 1)
+    return _walks("mean", 0)
 
 
 def maze_averse() -> Drawing:
     """Where a maze walker goes that was trained on the bad tail."""
-    return _walks("cvar:0.05", 0)
+    return _walks("cvar:0.05", 1)
 
 
 SLOW: dict[str, Callable[[], Drawing]] = {"maze-neutral": maze_neutral, "maze-averse": maze_averse}
@@ -246,8 +246,8 @@ def _weights(names: list[str], span: tuple[float, float]) -> Drawing:
     for index, text in enumerate(names):
         g = rg.distortion.Identity() if text == "mean" else rg.risk.parse(text).function
         weight = g.derivative(1.0 - q)
-        hue = MUTED if text == "mean" else run_color(index - 1)
-        axis.plot(q, weight, color=hue, linewidth=1.4 if text == "mean" else 2.0, linestyle=DASHES[index], label=text)
+        thick = 1.4 if text == "mean" else 2.0  # the mean comes first, and is blue as everywhere
+        axis.plot(q, weight, color=run_color(index), linewidth=thick, linestyle=DASHES[index], label=text)
         words.append(f"{text}: {weight[20]:.2f} at 1%, {weight[1800]:.2f} at 90%")
     axis.set(xlabel="quantile of the return, worst to best", ylabel="weight", xlim=span)
     axis.set_ylim(bottom=-0.08)

@@ -25,7 +25,7 @@ IN_SIX = (
 )
 IN_TWELVE = ("smoothing", "directions")
 
-COMMANDS = {"evaluate", "compare", "frontier", "report"}  # public functions that are commands as well
+COMMANDS = {"evaluate", "compare", "experiment", "frontier", "report"}  # public functions that are commands as well
 LOOPS = {"play", "reset", "step", "observe"}  # what every compiled environment has, as functions that numba compiles
 SHARED_NAMES = COMMANDS | LOOPS
 
@@ -45,7 +45,7 @@ BRITISH = (
     r"catalogue",
     r"artefact",
     r"modell(?:ed|ing)",
-    r"labell(?:ed|ing)",
+    r"labell(?:ed(?!by=)|ing)",  # aria-labelledby is HTML's
     r"travell(?:ed|ing|er)",
     r"cancell(?:ed|ing)",
     rf"(?:{'|'.join(STEMS)})is(?:e|ed|es|er|ers|ing|ation)\b",

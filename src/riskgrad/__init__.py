@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from riskgrad import errors as errors
     from riskgrad import evaluation as evaluation
     from riskgrad import exact as exact
+    from riskgrad import experiments as experiments
     from riskgrad import gradient as gradient
     from riskgrad import mdp as mdp
     from riskgrad import pages as pages
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from riskgrad.algorithms import OffPSF as OffPSF
     from riskgrad.algorithms import OnPSF as OnPSF
     from riskgrad.algorithms import Score as Score
+    from riskgrad.experiments import experiment as experiment
     from riskgrad.pages import compare as compare
     from riskgrad.pages import frontier as frontier
     from riskgrad.pages import plot_bounds as plot_bounds
@@ -69,6 +71,7 @@ _HOMES = {
     "errors": "riskgrad.errors",
     "evaluation": "riskgrad.evaluation",
     "exact": "riskgrad.exact",
+    "experiments": "riskgrad.experiments",
     "gradient": "riskgrad.gradient",
     "mdp": "riskgrad.mdp",
     "pages": "riskgrad.pages",
@@ -94,6 +97,7 @@ _HOMES = {
     "evaluate": "riskgrad._evaluate",
     "load": "riskgrad.run",
     "compare": "riskgrad.pages",
+    "experiment": "riskgrad.experiments",
     "frontier": "riskgrad.pages",
     "plot_bounds": "riskgrad.pages",
     "plot_distortions": "riskgrad.pages",

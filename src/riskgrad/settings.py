@@ -145,6 +145,13 @@ class Options:
     max_episodes: int | None = option(
         None, int, "Budget in episodes instead, held-out ones included; never exceeded.", check=check_count, panel=""
     )
+    patience: int | None = option(
+        None,
+        int,
+        "Stop when the risk of so many iterations is no better than that of as many before; by default never.",
+        check=check_count,
+        panel="",
+    )
     policy: "Policy | str | None" = option(
         Rule("a table for states, mlp:64,64,std=1 for the critic's vectors, linear elsewhere", lambda *_: None),
         str,

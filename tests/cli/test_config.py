@@ -159,7 +159,13 @@ def test_every_flag_is_an_argument_and_every_key_a_flag():
     flags = set(config_keys())
     arguments = set(inspect.signature(rg.train).parameters)
     own = {name for kind in ALGORITHMS.parts() for name, facts in facts_of(kind).items() if facts.flag is not None}
-    named = {"env-option": "env_options", "out": "folder", "tensorboard": "callback", "json": "callback"}
+    named = {
+        "env-option": "env_options",
+        "out": "folder",
+        "tensorboard": "callback",
+        "json": "callback",
+        "seeds": "seed",
+    }
     for flag in flags:
         assert named.get(flag, flag.replace("-", "_")) in arguments | own
     left = {flag.replace("-", "_") for flag in flags} | {"env_options", "theta", "folder", "callback"}

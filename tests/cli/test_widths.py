@@ -31,11 +31,12 @@ SCRIPT = """
         "--version", "--help", "train --help", "evaluate --help", "risks", "policies", "algorithms", "envs", "parts",
         f"evaluate {first} --episodes 200", f"compare {first} {second} --episodes 200", "bounds two-roads",
         "train two-roads --algorithm score:episodes=20 --iterations 3",
+        "experiment two-roads --seeds 2 --iterations 2 --episodes 100 --backend serial --algorithm score:episodes=20",
         "train two-roads --max-episodes 1", "train two-roads --risk cvr:0.1",
     )
     slow = (
         f"report {first} --episodes 200 --out {page}", f"demo --out {page}.demo",
-        "frontier two-roads --levels 0.1 --iterations 2 --episodes 200 --processes 1",
+        "frontier two-roads --levels 0.1 --iterations 2 --episodes 200 --backend serial",
     )
     for words in (*quick, *(slow if every == "every" else ())):
         print("== " + words.split(" --episodes")[0].replace(first, "FIRST").replace(second, "SECOND"), flush=True)
@@ -122,6 +123,7 @@ def test_what_the_commands_say(wide):
     assert "cvar:0.1" in wide["evaluate FIRST"], "the environment and the measure are those of the run"
     assert "neutral against averse" in wide["compare FIRST SECOND"]
     assert "surely better" in wide["frontier two-roads --levels 0.1 --iterations 2"]
+    assert "probability of improvement" in wide["experiment two-roads --seeds 2 --iterations 2"]
     assert "The report is in" in wide[next(words for words in wide if words.startswith("report"))]
     assert "--max-episodes must allow one iteration" in wide["train two-roads --max-episodes 1"]
     assert "pass --max-episodes " in wide["train two-roads --max-episodes 1"]

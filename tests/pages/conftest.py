@@ -38,3 +38,17 @@ def maze_runs():
 @pytest.fixture(scope="session")
 def maze_page(maze_runs, tmp_path_factory):
     return report(maze_runs, tmp_path_factory.mktemp("maze") / "report.html", episodes=1000)
+
+
+@pytest.fixture(scope="session")
+def alone_page(runs, tmp_path_factory):
+    """One run by itself, beside its policy before training."""
+    return report({"alone": runs["averse"]}, tmp_path_factory.mktemp("alone") / "report.html", episodes=500)
+
+
+@pytest.fixture(scope="session")
+def experiment_page(tmp_path_factory):
+    """Two measures x two seeds, hardly trained."""
+    options = {"algorithm": "score:episodes=20", "iterations": 4, "held_out": 20, "episodes": 100}
+    found = rg.experiment("two-roads", ["mean", "cvar:0.1"], seeds=2, **options)
+    return found.report(tmp_path_factory.mktemp("experiment") / "page.html")

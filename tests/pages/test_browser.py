@@ -5,9 +5,12 @@ import json
 import re
 
 import pytest
-from support.chromium import CONTRAST, console, needs_chromium, opened
+from support.chromium import CONTRAST, OVERLAPS, console, needs_chromium, opened
 
 pytestmark = needs_chromium
+
+WIDTHS = (1280, 768, 390, 320)
+FIGURES = {"page": 13, "maze_page": 16, "alone_page": 5, "experiment_page": 4}
 
 # looks at the page from inside and sends what it saw to the frame around it
 PROBE = """<script>
@@ -15,60 +18,84 @@ const problems = [];
 addEventListener("error", e => problems.push("error: " + e.message));
 addEventListener("securitypolicyviolation", e => problems.push("refused: " + e.blockedURI + " " + e.violatedDirective));
 CONTRAST
+OVERLAPS
 addEventListener("load", () => {
+  document.querySelectorAll("details").forEach(d => d.open = true);
   const figures = [...document.querySelectorAll("figure")].map(f => {
-    const box = f.querySelector("svg").getBoundingClientRect(), label = f.querySelector("[role=img]");
+    const svg = f.querySelector("svg"), box = svg.getBoundingClientRect(), label = f.querySelector("[role=img]");
     const texts = [...f.querySelectorAll("svg text")].map(t => t.getBoundingClientRect().height);
     return { id: f.id, width: box.width, height: box.height, words: label.getAttribute("aria-label"),
-             smallest: Math.min(...texts) };
+             smallest: Math.min(...texts), overlaps: overlaps(svg) };
   });
   parent.postMessage(JSON.stringify({
     dark: matchMedia("(prefers-color-scheme: dark)").matches, problems, weak: weak(document.body), figures,
-    width: innerWidth, wide: document.documentElement.scrollWidth,
+    width: innerWidth, wide: document.documentElement.scrollWidth, cut: cut(document.body),
     asked: performance.getEntriesByType("resource").map(r => r.name),
   }), "*");
 });
-</script>""".replace("CONTRAST", CONTRAST)
+</script>""".replace("CONTRAST", CONTRAST).replace("OVERLAPS", OVERLAPS)
 
-FRAME = """<!DOCTYPE html><title>frame</title>
-<iframe src="probed.html" style="border: 0; width: {width}px; height: 900px"></iframe><pre id="seen"></pre>
-<script>addEventListener("message", e => document.getElementById("seen").textContent = e.data)</script>"""
+FRAME = """<!DOCTYPE html><title>frame</title><iframe style="border: 0; height: 900px"></iframe><pre id="seen"></pre>
+<script>
+const frame = document.querySelector("iframe"), seen = [];
+(async () => {
+  for (const name of NAMES) for (const width of WIDTHS) {
+    const told = new Promise(done => addEventListener("message", e => done(e.data), { once: true }));
+    frame.style.width = width + "px";
+    frame.src = name + ".html?" + width;
+    seen.push({ name, ...JSON.parse(await told) });
+  }
+  document.getElementById("seen").textContent = JSON.stringify(seen);
+})();
+</script>"""
 
 
-FIGURES = {"page": 13, "maze_page": 16}
-
-
-@pytest.mark.parametrize(
-    ("name", "width", "dark"),
-    [
-        ("page", 1200, False),
-        ("page", 1200, True),
-        ("page", 390, True),
-        ("maze_page", 390, False),
-        ("maze_page", 1200, True),
-    ],
-    ids=["light", "dark", "dark-phone", "maze-phone", "maze-dark"],
-)
-def test_the_page_in_a_browser(name, width, dark, tmp_path, request):
-    text = request.getfixturevalue(name).read_text()
-    allowed = text.replace("style-src 'unsafe-inline'", "style-src 'unsafe-inline'; script-src 'unsafe-inline'")
-    assert allowed != text
-    (tmp_path / "probed.html").write_text(allowed.replace("<title>", PROBE + "<title>", 1))
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_the_pages_in_a_browser(dark, tmp_path, request):
+    """Four runs, a maze, one run alone and an experiment, each at four widths."""
+    for name in FIGURES:
+        text = request.getfixturevalue(name).read_text()
+        allowed = text.replace("style-src 'unsafe-inline'", "style-src 'unsafe-inline'; script-src 'unsafe-inline'")
+        assert allowed != text
+        (tmp_path / f"{name}.html").write_text(allowed.replace("<title>", PROBE + "<title>", 1))
     frame = tmp_path / "frame.html"
-    frame.write_text(FRAME.format(width=width))
-    done = opened(frame.as_uri(), tmp_path, f"--blink-settings=preferredColorScheme={0 if dark else 1}")
-    seen = json.loads(html.unescape(re.search(r'<pre id="seen">(.*?)</pre>', done.stdout, flags=re.S)[1]))
-    assert (seen["width"], seen["dark"]) == (width, dark)
-    assert seen["problems"] == []
-    assert seen["asked"] == [], "nothing is fetched"
-    assert seen["weak"] == [], "text has a contrast of at least 4.5"
-    assert seen["wide"] <= width, "nothing sticks out to the side"
-    assert len(seen["figures"]) == FIGURES[name]
-    for figure in seen["figures"]:
-        assert figure["width"] > 0.75 * min(width, 500)
-        assert figure["height"] > 120
-        assert figure["smallest"] >= 9, "labels can be read"
-        assert len(figure["words"]) > 60
+    frame.write_text(FRAME.replace("NAMES", json.dumps(list(FIGURES))).replace("WIDTHS", json.dumps(WIDTHS)))
+    scheme = f"--blink-settings=preferredColorScheme={0 if dark else 1}"
+    done = opened(frame.as_uri(), tmp_path, scheme, budget=60_000, timeout=200)
+    assert console(done) == []
+    found = json.loads(html.unescape(re.search(r'<pre id="seen">(.*?)</pre>', done.stdout, flags=re.S)[1]))
+    assert [(seen["name"], seen["width"]) for seen in found] == [(name, w) for name in FIGURES for w in WIDTHS]
+    for seen in found:
+        where = f"{seen['name']} at {seen['width']}"
+        assert seen["dark"] == dark
+        assert seen["problems"] == [], where
+        assert seen["asked"] == [], f"{where}: nothing is fetched"
+        assert seen["weak"] == [], f"{where}: text has a contrast of at least 4.5"
+        assert seen["wide"] <= seen["width"], f"{where}: nothing sticks out to the side"
+        assert seen["cut"] == [], f"{where}: nothing is cut off"
+        assert len(seen["figures"]) == FIGURES[seen["name"]]
+        for figure in seen["figures"]:
+            assert figure["width"] > 0.75 * min(seen["width"], 500)
+            assert figure["height"] > 100
+            assert figure["smallest"] >= (9 if seen["width"] >= 390 else 7), f"{where}: labels can be read"
+            assert figure["overlaps"] == [], f"{where}, {figure['id']}: labels do not overlap"
+            assert len(figure["words"]) > 60
+
+
+def test_the_probe_sees_what_is_wrong(tmp_path):
+    """Labels on each other, a table that is cut off and faint text are all seen."""
+    bad = """<meta http-equiv="Content-Security-Policy" content="style-src 'unsafe-inline'; script-src 'unsafe-inline'">
+    PROBE<title>x</title><body style="background: white; color: #ccc">faint
+    <div style="overflow-x: auto; width: 90px"><table style="width: 300px"><tr><td>wide</table></div><figure id="f">
+    <div role="img" aria-label="x"><svg viewBox="0 0 90 20" width="90"><text x="5" y="15">one</text><text x="15" y="15">
+    two</text><text x="80" y="15">beyond</text></svg></div></figure>""".replace("PROBE", PROBE)
+    (tmp_path / "bad.html").write_text(bad)
+    (tmp_path / "frame.html").write_text(FRAME.replace("NAMES", '["bad"]').replace("WIDTHS", "[390]"))
+    done = opened((tmp_path / "frame.html").as_uri(), tmp_path)
+    (seen,) = json.loads(html.unescape(re.search(r'<pre id="seen">(.*?)</pre>', done.stdout, flags=re.S)[1]))
+    assert seen["weak"]
+    assert len(seen["cut"]) == 1
+    assert len(seen["figures"][0]["overlaps"]) == 2
 
 
 def test_no_console_message(page, tmp_path):

@@ -82,11 +82,13 @@ def test_policies_on_one_spot_share_a_label():
     assert [names for _, names in _labels(points)] == [["a"], ["b", "c"], ["d"]]
 
 
-def test_any_number_of_processes_gives_the_same_family():
+def test_any_backend_gives_the_same_family():
     options = {"iterations": 4, "episodes": 200, "seed": 3}
     one = frontier("two-roads", "cvar", [0.2], **options)
     news = []
-    two = frontier("two-roads", "cvar", [0.2], **options, processes=2, progress=lambda *told: news.append(told))
+    two = frontier(
+        "two-roads", "cvar", [0.2], **options, backend="processes:2", progress=lambda *told: news.append(told)
+    )
     assert one.as_dict() == two.as_dict()
     for risk, run in one.runs.items():
         np.testing.assert_array_equal(run.theta, two.runs[risk].theta)
@@ -127,6 +129,6 @@ def test_bad_levels_are_refused():
     with pytest.raises(InputError, match="levels must be different"):
         frontier("two-roads", "cvar", [0.5, 0.5], iterations=1, episodes=10)
     with pytest.raises(InputError, match="env must be found by its name in each process"):
-        frontier(lambda: rg.mdp.FiniteMDP(*[[[[1.0]]]] * 2), "cvar", [0.5], iterations=1, processes=2)
-    with pytest.raises(InputError, match="processes must be an integer of at least 1"):
-        frontier("two-roads", "cvar", [0.5], iterations=1, processes=0)
+        frontier(lambda: rg.mdp.FiniteMDP(*[[[[1.0]]]] * 2), "cvar", [0.5], iterations=1, backend="processes:2")
+    with pytest.raises(InputError, match="workers must be an integer of at least 1"):
+        frontier("two-roads", "cvar", [0.5], iterations=1, backend="processes:0")

@@ -55,6 +55,29 @@ const weak = (root, shown = false) => { const found = [];
   return found; };
 """
 
+# overlaps(svg): pairs of its labels whose boxes overlap, and labels that stick out of it; cut(root): boxes under root
+# whose content is wider than they are, so that a part of it cannot be seen; but for those that excuse(box) lets pass
+OVERLAPS = """
+const overlaps = svg => {
+  const all = svg.getBoundingClientRect(), found = [];
+  const boxes = [...svg.querySelectorAll("text")].filter(t => t.textContent.trim())
+    .map(t => [t.textContent.trim(), t.getBoundingClientRect()]);
+  boxes.forEach(([text, a], i) => {
+    if (a.left < all.left - 1 || a.right > all.right + 1 || a.top < all.top - 1 || a.bottom > all.bottom + 1)
+      found.push([text, "sticks out"]);
+    for (const [other, b] of boxes.slice(i + 1)) {
+      const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+      const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+      if (wide > 1 && high > 2) found.push([text, other]);
+    }
+  });
+  return found; };
+const cut = (root, excuse = () => false) => [...root.querySelectorAll("*")].filter(e => !e.closest("svg, thead")
+  && e.clientWidth > 1 && getComputedStyle(e).overflowX !== "visible" && e.scrollWidth > e.clientWidth + 1)
+  .filter(e => !excuse(e))
+  .map(e => [e.tagName, e.className, e.scrollWidth, e.clientWidth]);
+"""
+
 
 def opened(address, folder, *flags, budget=4000, timeout=60):
     """Open a page, let it run for a while of its own time, and give what is then there and what was said."""

@@ -31,7 +31,9 @@ ORDER = [
     "training",
     "algorithms",
     "_train",
+    "crew",
     "pages",
+    "experiments",
     "testing",
     "cli",
 ]

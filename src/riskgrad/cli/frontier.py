@@ -28,7 +28,7 @@ def frontier(
     horizon: shared.Horizon = None,
     discount: shared.Discount = None,
     env_option: shared.EnvOption = None,
-    processes: Annotated[int | None, typer.Option(help="Trainings at once; as many as there are cores.")] = None,
+    backend: shared.Trainers = "processes",
     seed: shared.Seed = 0,
     as_json: shared.AsJson = False,
 ) -> None:
@@ -36,7 +36,6 @@ def frontier(
 
     Example: riskgrad frontier risky-safe --risk mean-variance --levels 0.01,0.1 --iterations 40 --plot frontier.svg
     """
-    from riskgrad.kernels.compile import cores  # noqa: PLC0415
     from riskgrad.pages.family import frontier as family  # noqa: PLC0415
     from riskgrad.pages.plots import plot_frontier  # noqa: PLC0415
     from riskgrad.run.live import LiveFamily  # noqa: PLC0415
@@ -50,8 +49,7 @@ def frontier(
     numbers = _numbers(levels)
     shown = Console(stderr=True, highlight=False) if as_json else console
     with LiveFamily(shown, 1 + 3 * len(numbers), iterations) as live:
-        count = cores() if processes is None else processes
-        found = family(env, risk, numbers, against=against, processes=count, progress=live, **settings, **where)
+        found = family(env, risk, numbers, against=against, backend=backend, progress=live, **settings, **where)
     if out is not None:
         found.save_runs(out)
     if plot is not None:

@@ -21,6 +21,7 @@ ORDER = (
     "evaluate",
     "compare",
     "frontier",
+    "experiment",
     "report",
     "bounds",
     "risks",
@@ -146,6 +147,9 @@ Seed = Annotated[int, typer.Option(help="Seed; the same seed gives the same resu
 RunPaths = Annotated[list[Path], typer.Argument(help="Folders or files of runs, of one environment.")]
 Where = Annotated[str | None, typer.Option("--env", help="Where to play; by default what the runs were trained on.")]
 FreshEpisodes = Annotated[int, typer.Option(help="Fresh episodes for each policy.")]
+Trainers = Annotated[
+    str, typer.Option("--backend", help="Who trains: processes, one for each core; processes:4; serial.")
+]
 Confidence = Annotated[float, typer.Option(help="Confidence of the intervals.")]
 
 

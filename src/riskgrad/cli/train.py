@@ -34,7 +34,7 @@ class TrainCommand(Command):
     def get_params(self, ctx: Any) -> list[Any]:
         """Give the flags of training, and those of the algorithms before what is kept and shown."""
         if self.own_flags is None:
-            self.own_flags = _flags(_parameters(_own_facts(), HOW))
+            self.own_flags = _flags(make_parameters(_own_facts(), HOW))
         params: list[Any] = super().get_params(ctx)
         first = next((i for i, one in enumerate(params) if one.name == "threads"), len(params))
         return [*params[:first], *self.own_flags, *params[first:]]
@@ -64,7 +64,7 @@ def _say_defaults(defaults: dict[str, list[str]]) -> str:
     return "Default: " + "; ".join(f"{text} ({', '.join(names)})" for text, names in defaults.items()) + "."
 
 
-def _parameters(options: dict[str, Facts], panel: str | None = None) -> list[inspect.Parameter]:
+def make_parameters(options: dict[str, Facts], panel: str | None = None) -> list[inspect.Parameter]:
     """Give a parameter of the command for each option that a flag can give."""
     found: list[inspect.Parameter] = []
     for name, facts in options.items():
@@ -88,13 +88,13 @@ def _flags(parameters: Iterable[inspect.Parameter]) -> list[Any]:
     def command(**_: Any) -> None:
         """Take the flags."""
 
-    _tell(command, parameters)
+    give_signature(command, parameters)
     alone = typer.Typer(add_completion=False)
     alone.command()(command)
     return cast("Any", typer.main.get_command(alone)).params
 
 
-def _tell(command: Any, parameters: Iterable[inspect.Parameter]) -> None:
+def give_signature(command: Any, parameters: Iterable[inspect.Parameter]) -> None:
     """Give a function the signature of these parameters."""
     listed = list(parameters)
     command.__signature__ = inspect.Signature(listed)
@@ -106,7 +106,14 @@ def config_keys() -> dict[str, type]:
     options = {**facts_of(TrainOptions), **_own_facts()}
     found = {name.replace("_", "-"): facts.flag for name, facts in options.items() if facts.flag is not None}
     del found["env-options"]
-    kept: dict[str, type] = {"out": Path, "resume": bool, "tensorboard": Path, "json": bool, ENV_OPTION: list}
+    kept: dict[str, type] = {
+        "out": Path,
+        "resume": bool,
+        "seeds": int,
+        "tensorboard": Path,
+        "json": bool,
+        ENV_OPTION: list,
+    }
     return {"env": str, "risk": str, **found, **kept}
 
 
@@ -131,7 +138,7 @@ def train_command(context: typer.Context, env: str, risk: str, **flags: Any) -> 
     from riskgrad.run.live import Live  # noqa: PLC0415
 
     out, resume, tensorboard = (flags.pop(name) for name in ("out", "resume", "tensorboard"))
-    as_json, _ = flags.pop("as_json"), flags.pop("config")
+    as_json, seeds, _ = flags.pop("as_json"), flags.pop("seeds"), flags.pop("config")
     if resume and out is None:
         raise InputError("--resume", "come with --out, the folder of the run", "no folder")
     _refuse_import_by_config(context, env)
@@ -141,6 +148,9 @@ def train_command(context: typer.Context, env: str, risk: str, **flags: Any) -> 
     options["algorithm"] = _with_options(str(options["algorithm"]), own)
     pairs: list[str] = [*context.meta.get(ENV_OPTION, []), *(flags.get("env_option") or [])]
     options["env_options"] = parse_env_options(pairs)
+    if seeds is not None:
+        _train_seeds(env, risk, seeds, out, resume=resume, as_json=as_json, tensorboard=tensorboard, options=options)
+        return
     if out is not None:
         options["resume" if resume else "folder"] = out
     shown = Console(stderr=True, highlight=False) if as_json else console
@@ -181,6 +191,28 @@ def _show_run(run: "Run", risk: str, out: Path | None) -> None:
     if out is not None:
         advice = f"look closer with: riskgrad evaluate {out}"
         say(f"Kept in {out}; {advice if run.finished else f'go on with the same command and --resume, or {advice}'}")
+
+
+def _train_seeds(
+    env: str,
+    risk: str,
+    seeds: int,
+    out: Path | None,
+    *,
+    resume: bool,
+    as_json: bool,
+    tensorboard: Path | None,
+    options: dict[str, Any],
+) -> None:
+    """Train one measure with many seeds, from --seed on, as an experiment."""
+    from riskgrad.cli.experiment import run_experiment  # noqa: PLC0415
+
+    if tensorboard is not None:
+        raise InputError("--tensorboard", "not come with --seeds", tensorboard, "train a single seed")
+    first = int(options.pop("seed", 0))
+    options.pop("threads", None)  # the processes share the cores
+    backend = str(options.pop("backend", "processes"))
+    run_experiment(env, [risk], seeds, first, out, resume, as_json=as_json, backend=backend, **options)
 
 
 def _with_options(algorithm: str, own: dict[str, Any]) -> str:
@@ -235,6 +267,13 @@ def _kept_parameters() -> list[inspect.Parameter]:
             False,
             Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.", rich_help_panel=KEPT)],
         ),
+        "seeds": (
+            None,
+            Annotated[
+                int | None,
+                typer.Option(help="Train so many seeds, from --seed on, at once: an experiment.", rich_help_panel=KEPT),
+            ],
+        ),
         "tensorboard": (
             None,
             Annotated[Path | None, typer.Option(help="Folder for TensorBoard's event files.", rich_help_panel=KEPT)],
@@ -246,5 +285,5 @@ def _kept_parameters() -> list[inspect.Parameter]:
 
 
 _flagged = {name: facts for name, facts in facts_of(TrainOptions).items() if facts.flag is not None}
-_tell(train_command, [*_positional(), *_parameters(_flagged), *_kept_parameters()])
+give_signature(train_command, [*_positional(), *make_parameters(_flagged), *_kept_parameters()])
 app.command("train", cls=TrainCommand)(train_command)

@@ -23,9 +23,9 @@ from riskgrad.errors import InputError, checks_keywords
 from riskgrad.evaluation.bootstrap import CHUNK, RESAMPLES
 from riskgrad.markup import html_table
 from riskgrad.pages.played import EPISODES, PlayedRun, Runs, closing_played, measures_of, name_runs, play_runs
-from riskgrad.pages.prose import certainty, percent, run_letter, write, write_interval
+from riskgrad.pages.prose import certainty, percent, span_of, write, write_interval
 from riskgrad.random import Purpose, Stream
-from riskgrad.risk import CVaR, RiskMeasure, parse
+from riskgrad.risk import CVaR, Mean, RiskMeasure, parse
 from riskgrad.sources.resolve import Environment
 from riskgrad.types import FloatArray
 
@@ -198,25 +198,31 @@ class Story:
     details: Sequence[str]
 
 
-def tell_story(played: Sequence[PlayedRun], comparison: Comparison | None) -> Story:
-    """Tell what the runs do, and what each bought against the one they are compared with."""
-    each = [_tell_alone(one, index) for index, one in enumerate(played)]
-    if comparison is None:
-        return Story(each, ())
-    names = {one.name: f"{run_letter(index)} ({one.name})" for index, one in enumerate(played)}
-    first = comparison.rows[0].first
-    others = [one for one in played if one.name != first]
-    return Story([_tell_against(one, comparison, names[one.name], names[first]) for one in others], each)
+def tell_story(played: Sequence[PlayedRun], before: Sequence[PlayedRun], comparison: Comparison) -> Story:
+    """Tell what the runs do, and what each bought against the one they are compared with.
+
+    Args:
+        played: the runs.
+        before: the policy of a single run before training; empty where there are several.
+        comparison: of the runs with the first of all of these.
+    """
+    each = [_tell_alone(one) for one in played]
+    first, *others = [*before, *played]
+    against = [_tell_against(one, comparison, call_run(one), call_run(first)) for one in others]
+    return Story([*each, *against], ()) if before else Story(against, each)
 
 
-def _tell_alone(one: PlayedRun, index: int) -> str:
+def call_run(one: PlayedRun) -> str:
+    """Give what sentences call a run: its letter and its name."""
+    return f"{one.letter} ({one.name})" if one.letter else one.name
+
+
+def _tell_alone(one: PlayedRun) -> str:
     alpha = one.tail
-    tail = float(CVaR(alpha).estimate(one.values))
     state = "" if one.run.finished else " It was stopped before its end."
-    mean, size = write(float(np.mean(one.values))), write(len(one.values))
     return (
-        f"{run_letter(index)} ({one.name}) was trained on {one.about}. On {size} fresh episodes it returns "
-        f"{mean} on average and {write(tail)} over the worst {percent(alpha)}.{state}"
+        f"{call_run(one)} was trained on {one.about}. On {write(len(one.values))} fresh episodes it returns "
+        f"{one.tell(Mean())} on average and {one.tell(CVaR(alpha))} over the worst {percent(alpha)}.{state}"
     )
 
 
@@ -230,12 +236,12 @@ def _tell_against(one: PlayedRun, comparison: Comparison, name: str, first: str)
     if gives == "worse" and gets == "better":
         return (
             f"Compared with {first}, {name} gives up {_size(mean)} of mean return and gains {_size(risk)} in {what}: "
-            f"{write(risk.second_value)} instead of {write(risk.first_value)}."
+            f"{_write_value(risk, risk.second_value)} instead of {_write_value(risk, risk.first_value)}."
         )
     if gives == "better" and gets == "worse":
         return (
             f"Compared with {first}, {name} gains {_size(mean)} of mean return and loses {_size(risk)} in {what}: "
-            f"{write(risk.second_value)} instead of {write(risk.first_value)}."
+            f"{_write_value(risk, risk.second_value)} instead of {_write_value(risk, risk.first_value)}."
         )
     return f"Compared with {first}, {name} is {_part(mean, 'on average')} and {_part(risk, f'in {what}')}."
 
@@ -247,7 +253,11 @@ def _part(row: Difference, where: str) -> str:
 
 def _size(row: Difference) -> str:
     """Say how large a difference is, with the digits that its interval is worth."""
-    return write(abs(row.difference), row.interval[1] - row.interval[0])
+    return write(abs(row.difference), span_of(row.interval))
+
+
+def _write_value(row: Difference, value: float) -> str:
+    return write(value, span_of(row.interval))
 
 
 def _side(row: Difference) -> str:

@@ -11,8 +11,8 @@ trained from three starts, and the best on held-out episodes, the same for all t
 On the shipped models none of the three is best throughout. All policies are then played on the same fresh episodes.
 
 A warm start waits for the fresh ones of one level only, so that the family is trained in two rounds of runs that do not
-wait for each other: first all that begin afresh, then all that begin warm. In each round processes share the runs; a
-run depends on its seed and its start alone, so that any number of processes gives the same family.
+wait for each other: first all that begin afresh, then all that begin warm. In each round the workers of a backend share
+the runs; a run depends on its seed and its start alone, so that any backend gives the same family.
 """
 
 import itertools
@@ -23,12 +23,13 @@ from typing import Any
 
 import numpy as np
 
+from riskgrad.backend import Backend
 from riskgrad.checks import check_path
+from riskgrad.crew import Crew, Progress, Training
 from riskgrad.errors import InputError
 from riskgrad.evaluation import Row, table_of_returns
 from riskgrad.markup import html_table
 from riskgrad.pages.comparison import resample_measures
-from riskgrad.pages.crew import Crew, Progress, Training
 from riskgrad.pages.played import EPISODES, play_runs
 from riskgrad.risk import Mean, RiskMeasure, parse
 from riskgrad.run import Run
@@ -111,7 +112,7 @@ def frontier(
     episodes: int = EPISODES,
     confidence: float = 0.95,
     seed: int = 0,
-    processes: int = 1,
+    backend: str | Backend | None = None,
     progress: Progress | None = None,
     **training: Any,
 ) -> Frontier:
@@ -125,8 +126,8 @@ def frontier(
         episodes: fresh episodes for each policy.
         confidence: of every interval, in (0, 1).
         seed: of training and of the fresh episodes.
-        processes: how many trainings go on at once, each in a process of its own; 1 trains here, one after the other.
-            More need an `env` that can be made there, such as an id.
+        backend: who trains, such as "processes:4"; None trains here, one after the other. Others need an `env` that
+            can be made there, such as an id.
         progress: told (label, line) of the training that the label names, now and then; and (label, None) at its end.
         training: more for `rg.train`, such as iterations=100.
     """
@@ -138,7 +139,7 @@ def frontier(
     if len(set(names)) < len(names):
         raise InputError("levels", "be different", levels)
     options: dict[str, Any] = {**training, "seed": seed}
-    with Crew(processes, progress) as crew:
+    with Crew(backend, progress) as crew:
         runs, starts = _family(env, names, options, crew)
     where: dict[str, Any] = {key: options.get(key) for key in ("horizon", "discount", "env_options")}
     source = resolve_source(env, **where)

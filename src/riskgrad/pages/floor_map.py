@@ -23,7 +23,7 @@ from riskgrad.envs.floor_plan import Cell, FloorPlan
 from riskgrad.errors import InputError
 from riskgrad.making import close_or_warn, refuse_import
 from riskgrad.pages.played import PlayedRun
-from riskgrad.pages.prose import percent, run_letter, write
+from riskgrad.pages.prose import percent, write
 from riskgrad.pages.run_figures import Drawing, Mark
 from riskgrad.pages.style import GRID, INK, MUTED, PAPER, canvas, run_color
 from riskgrad.random import Purpose, Stream
@@ -189,16 +189,16 @@ def floor_map(one: PlayedRun, index: int, seed: int = 0) -> Drawing | None:
         return None
     left, bottom, right, top = _frame(walks.plan)
     page, axis = canvas(4.8 * (top - bottom) / (right - left))
-    draw_walks(axis, walks, index)
+    draw_walks(axis, walks, one.hue)
     size = write(len(walks.paths))
     return Drawing(
         f"map-{index}",
-        f"{run_letter(index)} {one.name}",
+        one.label,
         page,
         f"A floor plan of {walks.plan.columns} columns and {walks.plan.rows} rows with walks of the policy. "
         f"Of {size} walks {describe_walks(walks)}.",
         f"Of {size} walks {describe_walks(walks)}. Arrows: where it heads, longer where it is surer.",
-        [Mark(f"{min(LINES, len(walks.paths))} of its walks", index, "line"), Mark("where it heads", -1, "line")],
+        [Mark(f"{min(LINES, len(walks.paths))} of its walks", one.hue, "line"), Mark("where it heads", -1, "line")],
     )
 
 
@@ -210,19 +210,19 @@ def describe_walks(walks: Walks) -> str:
     return ", ".join([*words, f"and they take {write(round(walks.steps, 1))} steps on average"])
 
 
-def draw_walks(axis: Axes, walks: Walks, index: int) -> None:
+def draw_walks(axis: Axes, walks: Walks, hue: int) -> None:
     """Draw walks and choices of one policy on its floor plan.
 
     Args:
         axis: where to draw.
         walks: of the policy.
-        index: of its color.
+        hue: of its color.
     """
     _draw_floor(axis, walks.plan)
     lines = [path[: LONGEST + 1] for path in walks.paths[:LINES]]
-    axis.add_collection(LineCollection(lines, colors=run_color(index), linewidths=1.1, alpha=0.35, capstyle="round"))
+    axis.add_collection(LineCollection(lines, colors=run_color(hue), linewidths=1.1, alpha=0.35, capstyle="round"))
     starts = np.array([path[0] for path in lines])
-    axis.plot(starts[:, 0], starts[:, 1], "o", markersize=2.6, color=run_color(index), markeredgewidth=0)
+    axis.plot(starts[:, 0], starts[:, 1], "o", markersize=2.6, color=run_color(hue), markeredgewidth=0)
     _draw_headings(axis, walks)
     left, bottom, right, top = _frame(walks.plan)
     axis.set(xlim=(left, right), ylim=(bottom, top), aspect="equal", xticks=[], yticks=[])

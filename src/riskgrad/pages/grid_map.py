@@ -17,7 +17,7 @@ from matplotlib.patches import Rectangle
 
 from riskgrad.mdp import FiniteMDP
 from riskgrad.pages.played import PlayedRun
-from riskgrad.pages.prose import percent, run_letter, write
+from riskgrad.pages.prose import percent, write
 from riskgrad.pages.run_figures import Drawing, Mark
 from riskgrad.pages.style import GRID, INK, canvas, run_color
 from riskgrad.random import Purpose, Stream
@@ -77,10 +77,10 @@ def policy_map(one: PlayedRun, index: int, seed: int = 0) -> Drawing | None:
     seen = visits(mdp, table)
     ways = common_ways(mdp, table, Stream(seed, Purpose.EXAMPLE).generator())
     page, axis = canvas(0.2 + min(4.6, 4.6 * grid.rows / grid.columns))
-    _draw_cells(axis, grid, mdp, seen, index)
+    _draw_cells(axis, grid, mdp, seen, one.hue)
     for rank, (way, share) in enumerate(ways):
         points = np.array([grid.place(state) for state in way]) + 0.06 * (rank - 1)
-        axis.plot(points[:, 0], points[:, 1], color=run_color(index), linewidth=1.0 + 3.0 * share, alpha=0.9)
+        axis.plot(points[:, 0], points[:, 1], color=run_color(one.hue), linewidth=1.0 + 3.0 * share, alpha=0.9)
     acting = [state for state in np.flatnonzero(seen > SEEN).tolist() if state not in ends_of(mdp)]
     _draw_arrows(axis, grid, table, acting)
     axis.set(xlim=(0, grid.columns), ylim=(grid.rows, 0), aspect="equal", xticks=[], yticks=[])
@@ -95,12 +95,12 @@ def policy_map(one: PlayedRun, index: int, seed: int = 0) -> Drawing | None:
     )
     return Drawing(
         f"map-{index}",
-        f"{run_letter(index)} {one.name}",
+        one.label,
         page,
         f"A map of {grid.rows} rows and {grid.columns} columns. {'; '.join(told)}. {ends}.",
         "The stronger a cell's color, the oftener it is visited. Arrows: what the policy does there, longer where it "
         "is surer. Lines: the ways it takes most often. S start, G goal, \N{MULTIPLICATION SIGN} pit.",
-        [Mark("visits", index, "band"), Mark("frequent ways", index, "line"), Mark("choice", -1, "line")],
+        [Mark("visits", one.hue, "band"), Mark("frequent ways", one.hue, "line"), Mark("choice", -1, "line")],
     )
 
 
@@ -146,7 +146,7 @@ def _walk(mdp: FiniteMDP, table: FloatArray, rng: np.random.Generator) -> tuple[
     return tuple(way)
 
 
-def _draw_cells(axis: Axes, grid: Grid, mdp: FiniteMDP, seen: FloatArray, index: int) -> None:
+def _draw_cells(axis: Axes, grid: Grid, mdp: FiniteMDP, seen: FloatArray, hue: int) -> None:
     ends = ends_of(mdp)
     entered = {int(state): float(np.max(mdp.rewards[mdp.ends & (mdp.next_states == state)])) for state in ends}
     goal = max(entered.values(), default=0.0)
@@ -155,9 +155,7 @@ def _draw_cells(axis: Axes, grid: Grid, mdp: FiniteMDP, seen: FloatArray, index:
         strength = min(1.0, float(seen[state]))
         axis.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor="none", edgecolor=GRID, linewidth=1.0))
         if strength > SEEN:
-            shade = Rectangle(
-                (x - 0.47, y - 0.47), 0.94, 0.94, facecolor=run_color(index), alpha=0.05 + 0.35 * strength
-            )
+            shade = Rectangle((x - 0.47, y - 0.47), 0.94, 0.94, facecolor=run_color(hue), alpha=0.05 + 0.35 * strength)
             axis.add_patch(shade)
         text = "S" if mdp.start[state] > 0.0 else ""
         if state in entered:

@@ -19,15 +19,26 @@ from riskgrad.errors import checks_keywords
 from riskgrad.evaluation import Table, table_of_returns
 from riskgrad.evaluation.bootstrap import RESAMPLES
 from riskgrad.pages import shared_figures as shared
-from riskgrad.pages.comparison import compare_played, tell_story
+from riskgrad.pages.axes import common_span
+from riskgrad.pages.comparison import call_run, compare_played, tell_story
 from riskgrad.pages.floor_map import floor_map
 from riskgrad.pages.grid_map import policy_map
-from riskgrad.pages.played import EPISODES, PlayedRun, Runs, closing_played, measures_of, name_runs, play_runs
-from riskgrad.pages.prose import certainty, percent, run_letter, write, write_interval
+from riskgrad.pages.played import (
+    EPISODES,
+    PlayedRun,
+    Runs,
+    closing_played,
+    measures_of,
+    name_runs,
+    play_runs,
+    play_untrained,
+    set_apart,
+)
+from riskgrad.pages.prose import certainty, percent, span_of, write, write_interval
 from riskgrad.pages.repeat import Repetition, say_how_to_repeat
-from riskgrad.pages.run_figures import Drawing, Mark, common_span, distribution, learning_curve, weights
+from riskgrad.pages.run_figures import Drawing, Mark, distribution, learning_curve, weights
 from riskgrad.pages.style import RUNS, inline_svg
-from riskgrad.risk import CVaR, RiskMeasure, parse
+from riskgrad.risk import CVaR, Mean, RiskMeasure, parse
 from riskgrad.run import Run
 from riskgrad.run.files import refuse_unwritable, write_text
 from riskgrad.run.result import current_versions
@@ -54,7 +65,7 @@ class Chapter:
 
     Attributes:
         letter: by which figures call it.
-        index: of its color.
+        hue: its color.
         played: the run.
         about: what it was trained on, in words.
         tiles: its most telling numbers: name, value.
@@ -68,7 +79,7 @@ class Chapter:
     """
 
     letter: str
-    index: int
+    hue: int
     played: PlayedRun
     about: str
     tiles: Sequence[tuple[str, str]]
@@ -118,70 +129,71 @@ def report(
 
 
 def render_page(played: Sequence[PlayedRun], *, title: str = "", confidence: float = 0.95, seed: int = 0) -> str:
-    """Give the page of runs that have been played; a risk-neutral one comes first, to be compared with."""
-    played = sorted(played, key=lambda one: one.risk.attitude != "neutral")
+    """Give the page of runs that have been played; a risk-neutral one comes first, to be compared with.
+
+    A single run is compared with its policy before training.
+    """
+    played = set_apart(played)
+    before = [play_untrained(played[0], seed=seed)] if len(played) == 1 else []
     measures = measures_of(played, TABLE_RISKS)
     tables = [table_of_returns(one.values, measures, one.source.return_range, confidence, seed=seed) for one in played]
-    comparison = compare_played(played, measures, confidence, seed=seed) if len(played) > 1 else None
+    comparison = compare_played([*before, *played], measures, confidence, seed=seed)
     chapters = [
-        _chapter(one, index, played, table, measures)
+        _chapter(one, index, [*played, *before], table, measures)
         for index, (one, table) in enumerate(zip(played, tables, strict=True))
     ]
     settings = played[0].run.settings
     env = settings.env or settings.source or "an environment"
-    return _load_template().render(
+    return load_template("report.html").render(
         title=title or env,
         env=env,
         chapters=chapters,
-        summary=tell_story(played, comparison),
+        summary=tell_story(played, before, comparison),
         maps=_draw_maps(played, seed),
-        shared=_draw_shared(played, tables),
+        shared=_draw_shared(played, before, tables),
         comparison=comparison,
-        letters={one.name: run_letter(index) for index, one in enumerate(played)},
-        places={one.name: index for index, one in enumerate(played)},
+        called={one.name: call_run(one) for one in [*played, *before]},
         episodes=len(played[0].values),
         confidence=confidence,
         seed=seed,
-        versions=_versions_text(current_versions()),
+        versions=tell_versions(current_versions()),
         colors=len(RUNS),
         resamples=RESAMPLES,
-        notes=_footnotes(tables),
+        notes=_footnotes(played, tables),
     )
 
 
 def _chapter(
     one: PlayedRun, index: int, played: Sequence[PlayedRun], table: Table, measures: Sequence[RiskMeasure]
 ) -> Chapter:
-    alpha = one.tail
+    alpha, before = one.tail, played[-1] if not played[-1].letter else None
     drawn = [
         learning_curve(one, index),
-        distribution(one, index, common_span(played)),
+        distribution(one, index, common_span([other for other in played if other.letter])),
         weights(one, index),
     ]
-    tail = float(CVaR(alpha).estimate(one.values))
-    tiles = [
-        ("mean return", write(float(one.values.mean()))),
-        (f"mean of the worst {percent(alpha)}", write(tail)),
-        ("worst episode", write(float(one.values.min()))),
-        ("episodes to train", write(one.run.episodes_used)),
-    ]
+    tiles = [("mean return", one.tell(Mean())), (f"mean of the worst {percent(alpha)}", one.tell(CVaR(alpha)))]
+    if before is not None:
+        tiles += [("mean, untrained", before.tell(Mean()))]
+        tiles += [(f"worst {percent(alpha)}, untrained", before.tell(CVaR(alpha)))]
+    tiles += [("worst episode", write(float(one.values.min()))), ("episodes to train", write(one.run.episodes_used))]
     listed = {**one.run.settings.as_dict(), **one.run.settings.own}
     hidden = ("own", "given", "policy_facts", "spaces")
     settings = [(n, _setting_text(value)) for n, value in listed.items() if value is not None and n not in hidden]
     return Chapter(
-        run_letter(index),
-        index % len(RUNS),
+        one.letter,
+        one.hue,
         one,
         one.about,
         tiles,
-        [_picture(figure) for figure in drawn if figure is not None],
+        [as_picture(figure) for figure in drawn if figure is not None],
         [
             (row, None if one.law is None else measure.value(one.law))
             for row, measure in zip(table.rows, measures, strict=True)
         ],
         settings,
         say_how_to_repeat(one.run, one.name),
-        _versions_text(one.run.versions),
+        tell_versions(one.run.versions),
         drawn[-1] is not None,
         _guard_events(one.run),
     )
@@ -190,18 +202,17 @@ def _chapter(
 def _draw_maps(played: Sequence[PlayedRun], seed: int) -> list[Picture]:
     """Draw where each run goes, for environments that say what stands where and for grid worlds."""
     drawn = [floor_map(one, index, seed) or policy_map(one, index, seed) for index, one in enumerate(played)]
-    return [_picture(figure) for figure in drawn if figure is not None]
+    return [as_picture(figure) for figure in drawn if figure is not None]
 
 
-def _draw_shared(played: Sequence[PlayedRun], tables: Sequence[Table]) -> list[Picture]:
-    """Draw the figures of all runs together; some make sense for several runs alone."""
-    drawn: list[Drawing | None] = []
+def _draw_shared(played: Sequence[PlayedRun], before: Sequence[PlayedRun], tables: Sequence[Table]) -> list[Picture]:
+    """Draw the figures of all runs together, a single one beside what it was before; some need several runs."""
+    both = [*played, *before]
+    drawn: list[Drawing | None] = [shared.tails(both), shared.laws(both)]
     if len(played) > 1:
-        drawn += [shared.tails(played), shared.trade(played, tables, trade_measure(played)), shared.laws(played)]
-    else:
-        drawn += [shared.tails(played), shared.laws(played)]
+        drawn.insert(1, shared.trade(played, tables, trade_measure(played)))
     drawn.append(shared.quantile_weights(played))
-    return [_picture(figure) for figure in drawn if figure is not None]
+    return [as_picture(figure) for figure in drawn if figure is not None]
 
 
 def trade_measure(played: Sequence[PlayedRun]) -> RiskMeasure:
@@ -209,13 +220,15 @@ def trade_measure(played: Sequence[PlayedRun]) -> RiskMeasure:
     return next((one.risk for one in played if one.risk.attitude != "neutral"), parse(TABLE_RISKS[0]))
 
 
-def _picture(drawn: Drawing) -> Picture:
+def as_picture(drawn: Drawing) -> Picture:
+    """Make of a drawing what a template shows."""
     # the drawing is ours and matplotlib escapes its text; everything else goes through the template
     svg = Markup(inline_svg(drawn.figure, drawn.key))  # noqa: S704
     return Picture(drawn.key, drawn.title, svg, drawn.alternative, drawn.caption, drawn.legend)
 
 
-def _versions_text(versions: Mapping[str, str]) -> str:
+def tell_versions(versions: Mapping[str, str]) -> str:
+    """Write versions in a line."""
     machine = f" on {versions['platform']}" if "platform" in versions else ""
     return ", ".join(f"{name} {number}" for name, number in versions.items() if name != "platform") + machine
 
@@ -229,20 +242,21 @@ def _guard_events(run: Run) -> list[str]:
     return [f"iteration {iteration}: {event}" for iteration, happened in events for event in happened]
 
 
-def _footnotes(tables: Sequence[Table]) -> list[str]:
+def _footnotes(played: Sequence[PlayedRun], tables: Sequence[Table]) -> list[str]:
     """Say why intervals are missing or weak; each reason once."""
     reasons = [f"No certified interval: {row.reason}." for table in tables for row in table.rows if row.reason]
     flags = [
-        f"{run_letter(index)}, {row.risk}: not to be relied on, {row.flag}."
-        for index, table in enumerate(tables)
+        f"{one.letter}, {row.risk}: not to be relied on, {row.flag}."
+        for one, table in zip(played, tables, strict=True)
         for row in table.rows
         if row.flag
     ]
     return list(dict.fromkeys([*reasons, *flags]))
 
 
-@lru_cache(maxsize=1)
-def _load_template() -> Any:
+@lru_cache(maxsize=4)
+def load_template(name: str) -> Any:
+    """Load a template of a page, with the filters by which pages write numbers."""
     templates = Templates(
         loader=PackageLoader("riskgrad.pages"),
         autoescape=True,
@@ -255,6 +269,7 @@ def _load_template() -> Any:
         "interval": write_interval,
         "percent": percent,
         "certainty": certainty,
+        "width": span_of,
     }
     templates.filters.update(filters)
-    return templates.get_template("report.html")
+    return templates.get_template(name)

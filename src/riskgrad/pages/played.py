@@ -5,8 +5,9 @@ another are a pair: luck that both share cancels in their difference. Training n
 """
 
 import contextlib
+import math
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +17,8 @@ from riskgrad._evaluate import find_env, play_options
 from riskgrad.checks import check_count
 from riskgrad.errors import InputError, TooLargeError
 from riskgrad.exact import return_law
+from riskgrad.pages.prose import run_letter, write
+from riskgrad.pages.style import PALE, find_hues
 from riskgrad.random import Purpose, Stream
 from riskgrad.risk import Mean, RiskMeasure, parse
 from riskgrad.run import Run, load
@@ -27,6 +30,7 @@ from riskgrad.types import DiscreteLaw, FloatArray
 WHERE: Final = ("env", "horizon", "discount", "env_options", "env_options_text")
 
 EPISODES = 10_000
+UNTRAINED: Final = "the untrained policy"
 
 Runs = Run | str | Path | Sequence[Run | str | Path] | Mapping[str, Run]
 
@@ -45,6 +49,8 @@ class PlayedRun:
         tail: the mass of the bad tail that the page tells of: that of the measure, or a tenth where it looks at none;
             a neutral run is told by the tail of the others.
         about: what it was trained on, in words.
+        hue: its color on a page; see `riskgrad.pages.style.find_hues`.
+        letter: what figures call it; empty for what is only there to be compared with.
     """
 
     name: str
@@ -55,6 +61,29 @@ class PlayedRun:
     law: DiscreteLaw | None
     tail: float = 0.1
     about: str = ""
+    hue: int = 0
+    letter: str = "A"
+
+    @property
+    def label(self) -> str:
+        """What a legend calls it."""
+        return f"{self.letter} {self.name}".strip()
+
+    def tell(self, measure: RiskMeasure) -> str:
+        """Write the estimate of a measure with the digits that so many episodes are worth."""
+        error = measure.standard_error(self.values)
+        width = 4.0 * error if math.isfinite(error) and error > 0.0 else None
+        return write(float(measure.estimate(self.values)), width)
+
+
+def set_apart(played: Sequence[PlayedRun]) -> list[PlayedRun]:
+    """Give runs the letters and colors that they have on a page; a risk-neutral one comes first."""
+    ordered = sorted(played, key=lambda one: one.risk.attitude != "neutral")
+    hues = find_hues([one.risk.attitude for one in ordered])
+    return [
+        replace(one, hue=hue, letter=run_letter(place))
+        for place, (one, hue) in enumerate(zip(ordered, hues, strict=True))
+    ]
 
 
 def name_runs(runs: Runs) -> dict[str, Run]:
@@ -148,6 +177,20 @@ def _play(runs: Mapping[str, Run], source: Source, episodes: int, seed: int) -> 
         )
         for name, run in runs.items()
     ]
+
+
+def play_untrained(one: PlayedRun, *, seed: int = 0) -> PlayedRun:
+    """Play the policy of a run as it is before training, on the same episodes: what training is worth it shows.
+
+    Args:
+        one: the run, played.
+        seed: of its episodes.
+    """
+    policy = one.run.policy
+    run = replace(one.run, theta=policy.first_theta(None, one.run.settings.seed), history=(), look=None)
+    stream = Stream(seed, Purpose.EVALUATION)
+    values = one.source.returns(policy, run.theta[np.newaxis], len(one.values), stream).values[0]
+    return replace(one, name=UNTRAINED, run=run, values=values, law=_law(run, one.source), hue=PALE, letter="")
 
 
 def measures_of(played: Sequence[PlayedRun], more: Sequence[str] = ()) -> list[RiskMeasure]:

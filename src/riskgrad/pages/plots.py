@@ -5,6 +5,7 @@
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -20,7 +21,7 @@ from riskgrad.distortion import (
     SquareRoot,
 )
 from riskgrad.pages.family import Frontier, FrontierPoint
-from riskgrad.pages.style import AVERSE, COLORS, NEUTRAL, make_figure, save_figure
+from riskgrad.pages.style import AVERSE, BESIDE, COLORS, NEUTRAL, make_figure, save_figure
 from riskgrad.theory.table import BoundRow
 
 TABLE: tuple[DistortionFunction, ...] = (DualPower(3), Quadratic(1), Exponential(3), SquareRoot(20), Logarithmic(20))
@@ -75,7 +76,8 @@ def _draw_weights(axis: Axes, distortions: list[DistortionFunction]) -> None:
 
 
 def _cycle(count: int) -> list[str]:
-    return [COLORS[i % len(COLORS)] for i in range(count)]
+    others = COLORS[1:]  # the first one is the mean's
+    return [others[i % len(others)] for i in range(count)]
 
 
 def plot_bounds(rows: Sequence[BoundRow], path: str | Path | None = None, width: float = 9.0) -> Figure:
@@ -92,7 +94,7 @@ def plot_bounds(rows: Sequence[BoundRow], path: str | Path | None = None, width:
     for height, row in zip(heights, drawn, strict=True):
         found = [number for name, *_ in MARKS for number in _drawable(row, name)]
         if found:
-            axis.plot([min(found), max(found)], [height, height], color=NEUTRAL, linewidth=1.0, zorder=1)
+            axis.plot([min(found), max(found)], [height, height], color=BESIDE, linewidth=1.0, zorder=1)
     for name, label, mark, color in MARKS:
         points = [
             (number, height) for height, row in zip(heights, drawn, strict=True) for number in _drawable(row, name)
@@ -116,7 +118,9 @@ def _drawable(row: BoundRow, name: str) -> list[float]:
 
 
 def plot_frontier(found: Frontier, path: str | Path | None = None, width: float = 7.0) -> Figure:
-    """Draw mean against risk, each policy with its bootstrap intervals.
+    """Draw mean against risk, each policy with its bootstrap intervals; neutral is blue, averse orange.
+
+    A policy that another beats on both counts is a ring.
 
     Args:
         found: the family.
@@ -125,13 +129,14 @@ def plot_frontier(found: Frontier, path: str | Path | None = None, width: float 
     """
     page, (axis,) = make_figure(width, 0.65 * width)
     best = sorted((p for p in found.points if p.efficient), key=lambda p: p.against.value)
-    axis.plot([p.against.value for p in best], [p.mean.value for p in best], color=AVERSE, linewidth=1.6)
+    axis.plot([p.against.value for p in best], [p.mean.value for p in best], color=BESIDE, linewidth=1.6)
     for point in found.points:
         x, y = point.against, point.mean
         sides = [[[row.value - row.bootstrap[0]], [row.bootstrap[1] - row.value]] for row in (x, y)]
-        drawn = AVERSE if point.efficient else NEUTRAL
+        hue = NEUTRAL if point.risk == "mean" else AVERSE
+        look: dict[str, Any] = {"color": hue, "elinewidth": 1.0, "mfc": hue if point.efficient else "white"}
         error = [[max(end[0], 0.0)] for end in sides[0]], [[max(end[0], 0.0)] for end in sides[1]]
-        axis.errorbar(x.value, y.value, xerr=error[0], yerr=error[1], marker="o", color=drawn, elinewidth=1.0)
+        axis.errorbar(x.value, y.value, xerr=error[0], yerr=error[1], marker="o", **look)
     for place, names in _labels(found.points):
         text = "\n".join(names)
         axis.annotate(text, place, xytext=(6, 6), textcoords="offset points", va="bottom", fontsize=9)

@@ -3,6 +3,7 @@
 import math
 
 MINUS = "\N{MINUS SIGN}"
+LARGE = 1e7  # from here on as a power of ten
 
 
 def write(value: float | None, precision: float | None = None) -> str:
@@ -10,16 +11,22 @@ def write(value: float | None, precision: float | None = None) -> str:
 
     Args:
         value: the number; None or NaN is a dash.
-        precision: how exact it is, such as the width of its interval, of which two digits are shown.
+        precision: how exact it is, such as the width of its interval, of which the last digit is a fifth at most.
     """
     if value is None or math.isnan(value):
         return "\N{EN DASH}"
     if math.isinf(value):
         return "\N{INFINITY}" if value > 0 else f"{MINUS}\N{INFINITY}"
-    scale = abs(value) if not precision else min(abs(precision), 1e15)
-    digits = (3 if not precision else 1) - math.floor(math.log10(scale)) if scale > 0.0 else 0
-    text = f"{value:,.{min(max(digits, 0), 8)}f}" if abs(value) < 1e9 else f"{value:.3e}"
-    if "." in text and not precision:
+    exact = not precision
+    scale = abs(value) if not precision else min(abs(precision), 1e15) / 5.0
+    digits = (3 if exact else 0) - math.floor(math.log10(scale)) if scale else 0
+    digits = min(max(digits, 0) if exact else digits, 8)
+    if abs(value) >= LARGE:
+        power = math.floor(math.log10(abs(value)))
+        text = f"{value / 10.0**power:.{3 if exact else min(max(power + digits, 0), 3)}f}e{power}"
+        return text.replace("-", MINUS)
+    text = f"{round(value, digits):,.{max(digits, 0)}f}"
+    if "." in text and exact:
         text = text.rstrip("0").rstrip(".")
     return text.replace("-", MINUS) if float(text.replace(",", "")) != 0.0 else text.lstrip("-")
 
@@ -28,8 +35,13 @@ def write_interval(ends: tuple[float, float] | None) -> str:
     """Write an interval with the digits that its width is worth."""
     if ends is None:
         return "none"
-    width = ends[1] - ends[0]
-    return f"{write(ends[0], width or None)} to {write(ends[1], width or None)}"
+    width = span_of(ends)
+    return f"{write(ends[0], width)} to {write(ends[1], width)}"
+
+
+def span_of(ends: tuple[float, float]) -> float | None:
+    """Give the width of an interval, by which digits are counted; None where it has none."""
+    return (ends[1] - ends[0]) or None
 
 
 def percent(share: float) -> str:

@@ -19,11 +19,24 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
+from riskgrad.pages.axes import fit_heights, tell_beyond
 from riskgrad.pages.played import PlayedRun
 from riskgrad.pages.prose import percent, write, write_interval
-from riskgrad.pages.style import AVERSE, INK, NEUTRAL, canvas, make_figure, run_color, save_figure, ticks
-from riskgrad.risk import CVaR
+from riskgrad.pages.style import (
+    AVERSE,
+    INK,
+    MUTED,
+    NEUTRAL,
+    PALE,
+    canvas,
+    make_figure,
+    run_color,
+    save_figure,
+    ticks,
+)
+from riskgrad.risk import CVaR, Mean
 from riskgrad.run import Run
+from riskgrad.run.store import Line
 from riskgrad.types import DiscreteLaw, FloatArray
 
 POINTS = 160  # of a line, at most: more cannot be seen
@@ -74,28 +87,41 @@ def learning_curve(one: PlayedRun, index: int) -> Drawing:
     history = [line for line in one.run.history if line.get("risk") is not None and line.get("mean") is not None]
     shown = ("mean",) if one.risk.attitude == "neutral" else ("risk", "mean")
     named = {"risk": str(one.risk), "mean": "mean"}
-    episodes, words = column(history, "episodes"), []
+    episodes, words, drawn = column(history, "episodes"), [], []
     for key in shown:
         first = key == shown[0]
         middle, error = smooth_history(column(history, key), column(history, f"{key}_error"))
-        _band(axis, episodes, middle, error, run_color(index) if first else INK, dashed=not first)
+        _band(axis, episodes, middle, error, run_color(one.hue) if first else INK, dashed=not first)
+        drawn += [middle - WIDTH * error, middle, middle + WIDTH * error]
         if history:
             words.append(f"{named[key]} from {_estimate(middle[0], error[0])} to {_estimate(middle[-1], error[-1])}")
     judged = [line for line in history if line.get("held_out") is not None]
     places, values = column(judged, "episodes"), column(judged, "held_out")
-    axis.plot(places, values, "o", markersize=4, markerfacecolor="none", color=run_color(index))
+    axis.plot(places, values, "o", markersize=4, markerfacecolor="none", color=run_color(one.hue))
+    marks = [
+        Mark(named[key], one.hue if key == shown[0] else -1, "line" if key == shown[0] else "dash") for key in shown
+    ]
+    marks.append(Mark("95% interval", one.hue, "band"))
+    marks += [Mark("value on held-out episodes", one.hue, "ring")] if judged else []
+    end = end_of_path(history)
+    if end is not None:
+        axis.axvline(end, color=MUTED, linestyle=":", linewidth=1.2)
+        marks.append(Mark("the path to the measure ends", PALE, "dot"))
+        words.append(f"the path to the measure ends after {write(end)} episodes")
+    beyond = fit_heights(axis, np.concatenate([*drawn, values])) if history else ""
     axis.set(xlabel="episodes used", ylabel="return")
     axis.xaxis.set_major_formatter(ticks(_short_number))
     axis.xaxis.set_major_locator(MaxNLocator(5))
-    marks = [Mark(named[key], index if key == shown[0] else -1, "line" if key == shown[0] else "dash") for key in shown]
+    circles = " Circles: values on episodes that no step used, by which the policy that is kept was chosen."
     return Drawing(
         f"learning-{index}",
         "How it learned",
         page,
         f"Over {write(episodes[-1])} episodes: {'; '.join(words)}." if history else "No iteration was recorded.",
-        "Lines: the mean of neighboring iterations' estimates; bands: its 95% interval. Circles: values on episodes "
-        "that no step used, by which the policy that is kept was chosen.",
-        [*marks, Mark("95% interval", index, "band"), Mark("held-out value", index, "ring")],
+        "Lines: the mean of neighboring iterations' estimates; bands: its 95% interval."
+        + (circles if judged else "")
+        + beyond,
+        marks,
     )
 
 
@@ -131,6 +157,14 @@ def plot_run(run: Run, path: str | Path | None = None, width: float = 7.0) -> Fi
     return page
 
 
+def end_of_path(history: Sequence[Line]) -> float | None:
+    """Give the episodes after which a record is at the named measure for good; None where it always was, or never."""
+    away = [place for place, line in enumerate(history) if line.get("path") not in (None, 1.0)]
+    if not away or away[-1] + 1 >= len(history):
+        return None
+    return float(history[away[-1]]["episodes"])
+
+
 def distribution(one: PlayedRun, index: int, span: tuple[float, float]) -> Drawing:
     """Draw how the fresh episodes fall out, with the bad tail, VaR and CVaR marked, and the exact law if known."""
     page, axis = canvas(3.1)
@@ -141,38 +175,38 @@ def distribution(one: PlayedRun, index: int, span: tuple[float, float]) -> Drawi
     binned = len(np.unique(one.values)) > ATOMS
     strong = _in_tail(one.values, places + widths / 2.0 if binned else places, var, alpha)
     for chosen, alpha_of in ((~strong, 0.35), (strong, 0.95)):
-        axis.bar(places[chosen], shares[chosen], widths[chosen], color=run_color(index), alpha=alpha_of, linewidth=0)
+        axis.bar(places[chosen], shares[chosen], widths[chosen], color=run_color(one.hue), alpha=alpha_of, linewidth=0)
     if exact is not None:
         seen = exact > 0.3 / size
         axis.plot(places[seen], exact[seen], "o", color=INK, markerfacecolor="none", markersize=4)
     axis.set_yscale("log")
-    axis.set_ylim(0.3 / size, 100.0)  # room for the labels above 100%
+    axis.set_ylim(0.3 / size, 1.5)
     axis.set_yticks([10.0**power for power in range(int(np.ceil(np.log10(0.3 / size))), 1)], minor=False)
     axis.minorticks_off()
     axis.set_xlim(*span)
+    axis.xaxis.set_major_locator(MaxNLocator(6))
     axis.yaxis.set_major_formatter(ticks(percent))
-    marks = [
-        (cvar, f"CVaR {write(cvar)}", "-"),
-        (var, f"VaR {write(var)}", ":"),
-        (mean, f"mean {write(mean)}", "--"),
-    ]
-    # a label reaches to the left of its line: further right means further up, where no other line is crossed
-    for height, (place, text, line) in zip((0.81, 0.90, 0.99), sorted(marks), strict=True):
-        _draw_mark(axis, place, text, line, height, span)
+    tail, texts = percent(alpha), (one.tell(CVaR(alpha)), write(var), one.tell(Mean()))
+    legend = [Mark(f"the worst {tail}", one.hue, "bar"), Mark("the others", one.hue, "band")]
+    # what a line stands for is said above the figure, where no line crosses it
+    names = (f"CVaR {texts[0]}", f"VaR {texts[1]}", f"mean {texts[2]}")
+    for place, text, line, kind in zip(
+        (cvar, var, mean), names, ("-", ":", "--"), ("line", "dot", "dash"), strict=True
+    ):
+        axis.axvline(place, color=INK, linestyle=line, linewidth=1.5)
+        legend.append(Mark(text, -1, kind))
     axis.set(xlabel="return of an episode", ylabel="share of episodes")
-    tail = percent(alpha)
     words = (
-        f"Of {write(size)} fresh episodes the worst {tail} return {write(var)} or less (VaR) and {write(cvar)} on "
-        f"average (CVaR); the mean of all is {write(mean)}, the worst {write(float(ordered[0]))}, the best "
+        f"Of {write(size)} fresh episodes the worst {tail} return {texts[1]} or less (VaR) and {texts[0]} on "
+        f"average (CVaR); the mean of all is {texts[2]}, the worst {write(float(ordered[0]))}, the best "
         f"{write(float(ordered[-1]))}."
     )
-    legend = [Mark(f"the worst {tail}", index, "bar"), Mark("the others", index, "band")]
     return Drawing(
         f"distribution-{index}",
         "How its episodes fall out",
         page,
         words,
-        "The scale is logarithmic, so that rare episodes can be seen.",
+        "The scale is logarithmic, so that rare episodes can be seen." + tell_beyond(one.values, span),
         legend if exact is None else [*legend, Mark("exact probability", -1, "ring")],
     )
 
@@ -185,7 +219,7 @@ def weights(one: PlayedRun, index: int) -> Drawing | None:
         return None
     page, axis = canvas(2.4)
     shares = column(lines, "ess") / float(size)
-    _spread(axis, column(lines, "iteration"), shares, run_color(index), dashed=False)
+    _spread(axis, column(lines, "iteration"), shares, run_color(one.hue), dashed=False)
     floor = one.run.settings.own.get("ess_floor") or 0.0
     if floor:
         axis.axhline(floor, color=INK, linestyle="--", linewidth=1.0)
@@ -198,18 +232,11 @@ def weights(one: PlayedRun, index: int) -> Drawing | None:
         f"The effective sample size was between {percent(float(np.min(shares)))} and {percent(float(np.max(shares)))} "
         f"of a batch of {size} episodes, {percent(float(np.median(shares)))} at the median; {times}."
     )
-    marks = [Mark("effective sample size", index, "line")]
+    marks = [Mark("effective sample size", one.hue, "line")]
     marks += [Mark("floor below which a batch is not used", -1, "dash")] if floor else []
     marks += [Mark("a guard stepped in", -1, "tick")] if events else []
     caption = "How many of a batch's episodes are behind the steps that were taken on it, after reweighting."
     return Drawing(f"weights-{index}", "What its weights were worth", page, words, caption, marks)
-
-
-def common_span(played: Sequence[PlayedRun]) -> tuple[float, float]:
-    """The range of returns of all runs, a little wider."""
-    low, high = min(float(one.values.min()) for one in played), max(float(one.values.max()) for one in played)
-    room = 0.06 * (high - low) or max(1.0, 0.1 * abs(high))
-    return low - room, high + room
 
 
 def _spread(axis: Axes, x: FloatArray, y: FloatArray, drawn: str, *, dashed: bool) -> None:
@@ -236,7 +263,7 @@ def _bars(one: PlayedRun, span: tuple[float, float]) -> tuple[FloatArray, FloatA
         exact = None if law is None else np.array([_mass_near(law, place) for place in atoms])
         return atoms, counts / len(one.values), widths, exact
     edges = np.linspace(*span, BINS + 1)
-    shares = np.histogram(one.values, edges)[0] / len(one.values)
+    shares = np.histogram(one.values, edges)[0] / len(one.values)  # what lies beyond the axis is told beside it
     exact = None if one.law is None else np.histogram(one.law.values, edges, weights=one.law.probabilities)[0]
     return (edges[1:] + edges[:-1]) / 2.0, shares, np.diff(edges), exact
 
@@ -251,21 +278,6 @@ def _mass_near(law: DiscreteLaw, place: float) -> float:
     """The exact mass at a return, which sampling may have summed in another order."""
     close = np.abs(law.values - place) <= 1e-9 * max(1.0, abs(place))
     return float(np.sum(law.probabilities[close]))
-
-
-def _draw_mark(axis: Axes, place: float, text: str, line: str, height: float, span: tuple[float, float]) -> None:
-    axis.plot([place, place], [0.0, height - 0.03], transform=axis.get_xaxis_transform(), color=INK, linestyle=line)
-    left = place > span[0] + 0.3 * (span[1] - span[0])
-    axis.annotate(
-        text,
-        (place, height),
-        xycoords=axis.get_xaxis_transform(),
-        xytext=(-4 if left else 4, 0),
-        textcoords="offset points",
-        ha="right" if left else "left",
-        va="top",
-        fontsize=9,
-    )
 
 
 def _cvar(values: FloatArray, alpha: float) -> float:

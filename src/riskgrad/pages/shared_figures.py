@@ -3,17 +3,22 @@
 """The figures that lay runs side by side: bad days, laws, mean against risk, what each measure weighs."""
 
 from collections.abc import Sequence
+from typing import Any, cast
 
 import numpy as np
-from matplotlib.ticker import NullFormatter
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from riskgrad.distortion import Identity
 from riskgrad.evaluation import Table
+from riskgrad.pages.axes import common_span
 from riskgrad.pages.played import PlayedRun
-from riskgrad.pages.prose import percent, run_letter, write
+from riskgrad.pages.prose import percent, write
 from riskgrad.pages.run_figures import Drawing, Mark
 from riskgrad.pages.style import DASHES, INK, MUTED, canvas, run_color, ticks
-from riskgrad.risk import CVaR, RiskMeasure
+from riskgrad.risk import CVaR, Mean, RiskMeasure
+from riskgrad.types import FloatArray
 
 POINTS = 200
 LEAST_TAIL = 20  # episodes: fewer say little about a tail
@@ -33,11 +38,9 @@ def tails(played: Sequence[PlayedRun]) -> Drawing:
         counts = parts * size
         whole = np.minimum(counts.astype(int), size - 1)
         means = (sums[whole] + (counts - whole) * ordered[whole]) / counts
-        axis.plot(parts, means, color=run_color(index), linewidth=2.0, linestyle=DASHES[index % len(DASHES)])
-        tenth = float(CVaR(max(0.1, least)).estimate(one.values))
-        words.append(
-            f"{run_letter(index)}: {write(tenth)} over the worst tenth, {write(float(ordered.mean()))} over all"
-        )
+        axis.plot(parts, means, color=run_color(one.hue), linewidth=2.0, linestyle=DASHES[index % len(DASHES)])
+        tenth = CVaR(max(0.1, least))
+        words.append(f"{one.letter or one.name}: {one.tell(tenth)} over the worst tenth, {one.tell(Mean())} over all")
     axis.set_xscale("log")
     axis.set_xticks([part for part in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0) if part >= least])
     axis.xaxis.set_major_formatter(ticks(percent))
@@ -66,13 +69,14 @@ def laws(played: Sequence[PlayedRun]) -> Drawing:
             ordered[kept],
             (kept + 1) / len(ordered),
             where="post",
-            color=run_color(index),
+            color=run_color(one.hue),
             linewidth=1.8,
             linestyle=line,
         )
         low, middle, high = np.quantile(ordered, [0.05, 0.5, 0.95]).tolist()
-        words.append(f"{run_letter(index)}: 5% at or below {write(low)}, half {write(middle)}, 95% {write(high)}")
-    axis.set(xlabel="return", ylabel="share of episodes at or below", ylim=(0.0, 1.02))
+        words.append(f"{one.letter or one.name}: 5% at or below {write(low)}, half {write(middle)}, 95% {write(high)}")
+    span = common_span(played)
+    axis.set(xlabel="return", ylabel="share of episodes at or below", ylim=(0.0, 1.02), xlim=span)
     axis.yaxis.set_major_formatter(ticks(percent))
     return Drawing(
         "laws",
@@ -88,27 +92,17 @@ def trade(played: Sequence[PlayedRun], tables: Sequence[Table], measure: RiskMea
     """Draw the mean against the risk of every run, with bootstrap intervals."""
     page, axis = canvas()
     words: list[str] = []
-    for index, table in enumerate(tables):
+    for one, table in zip(played, tables, strict=True):
         risk, mean = table[str(measure)], table["mean"]
         error = [[[row.value - row.bootstrap[0]], [row.bootstrap[1] - row.value]] for row in (risk, mean)]
         axis.errorbar(
-            risk.value, mean.value, xerr=np.abs(error[0]), yerr=np.abs(error[1]), color=run_color(index), marker="o"
+            risk.value, mean.value, xerr=np.abs(error[0]), yerr=np.abs(error[1]), color=run_color(one.hue), marker="o"
         )
-        # runs that do the same lie on each other: their letters go to different corners
-        corner = ((7, 7), (-7, 7), (7, -7), (-7, -7))[index % 4]
-        axis.annotate(
-            run_letter(index),
-            (risk.value, mean.value),
-            xytext=corner,
-            textcoords="offset points",
-            ha="center",
-            va="center",
-            fontsize=11,
-            color=INK,
-        )
-        words.append(f"{run_letter(index)}: mean {write(mean.value)}, {measure} {write(risk.value)}")
+        words.append(f"{one.letter}: mean {one.tell(Mean())}, {measure} {one.tell(measure)}")
     axis.margins(0.15)
     axis.set(xlabel="risk (right is safer)", ylabel="mean (up is better)")
+    axis.xaxis.set_major_locator(MaxNLocator(5))
+    _write_letters(axis, played, tables, measure)
     return Drawing(
         "trade",
         "Mean against risk",
@@ -116,8 +110,42 @@ def trade(played: Sequence[PlayedRun], tables: Sequence[Table], measure: RiskMea
         f"Mean and {measure} of each run. {'; '.join(words)}.",
         f"Across: {measure}, {measure.meaning}. The crosses are bootstrap intervals. A run that has another above it "
         "and to its right is beaten by it on both counts.",
-        [Mark(f"{run_letter(index)} {one.name}", index, "bar") for index, one in enumerate(played)],
+        [Mark(one.label, one.hue, "bar") for one in played],
     )
+
+
+def _write_letters(axis: Axes, played: Sequence[PlayedRun], tables: Sequence[Table], measure: RiskMeasure) -> None:
+    """Write the letter of each run beside its cross, where no other letter is and no cross passes."""
+    page = cast("Figure", axis.figure)
+    page.draw_without_rendering()  # settles where the axes are
+    crosses = [[table[name].bootstrap for name in (str(measure), "mean")] for table in tables]
+    points = [(table[str(measure)].value, table["mean"].value) for table in tables]
+    ends = [
+        (axis.transData.transform((x[0], y[0])), axis.transData.transform((x[1], y[1])), axis.transData.transform(at))
+        for (x, y), at in zip(crosses, points, strict=True)
+    ]
+    scale = page.dpi / 72.0
+    taken: list[tuple[float, float]] = []
+    for one, at, (_, _, place) in zip(played, points, ends, strict=True):
+        ways = [(reach * x, reach * y) for reach in (9, 15, 22, 30) for x, y in ((1, 1), (-1, 1), (1, -1), (-1, -1))]
+        spots = [(place[0] + scale * x, place[1] + scale * y) for x, y in ways]
+        room = 7.0 * scale
+        free = [
+            way
+            for way, (x, y) in zip(ways, spots, strict=True)
+            if all(abs(x - other) > 2 * room or abs(y - height) > 2 * room for other, height in taken)
+            and not any(_crosses(x, y, room, *cross) for cross in ends)
+        ]
+        chosen = free[0] if free else ways[0]
+        taken.append((place[0] + scale * chosen[0], place[1] + scale * chosen[1]))
+        look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 11, "color": INK}
+        axis.annotate(one.letter, at, xytext=chosen, textcoords="offset points", **look)
+
+
+def _crosses(x: float, y: float, room: float, low: FloatArray, high: FloatArray, place: FloatArray) -> bool:
+    """Say whether a cross, from `low` to `high` through `place`, passes within `room` of a spot, all in pixels."""
+    across = abs(y - place[1]) < room and low[0] - room < x < high[0] + room
+    return bool(across or (abs(x - place[0]) < room and low[1] - room < y < high[1] + room))
 
 
 def quantile_weights(played: Sequence[PlayedRun]) -> Drawing | None:
@@ -132,7 +160,7 @@ def quantile_weights(played: Sequence[PlayedRun]) -> Drawing | None:
             continue
         seen[str(one.risk)] = index
         drawn = g.slope_at(1.0 - levels)
-        axis.plot(levels, drawn, color=run_color(index), linewidth=2.0, linestyle=DASHES[index % len(DASHES)])
+        axis.plot(levels, drawn, color=run_color(one.hue), linewidth=2.0, linestyle=DASHES[index % len(DASHES)])
     if not seen or all(played[index].risk.attitude == "neutral" for index in seen.values()):
         return None
     axis.set(xlabel="episodes, from the worst to the best", ylabel="weight (mean: 1)", xlim=(0.0, 1.0))
@@ -145,11 +173,9 @@ def quantile_weights(played: Sequence[PlayedRun]) -> Drawing | None:
         page,
         f"Weight of each quantile of the return. {'; '.join(words)}.",
         "The mean weighs all episodes alike. A risk-averse measure weighs the bad ones, at the left, more.",
-        [Mark(text, index, KINDS[index % len(KINDS)]) for text, index in seen.items()],
+        [Mark(text, played[index].hue, KINDS[index % len(KINDS)]) for text, index in seen.items()],
     )
 
 
 def _legend(played: Sequence[PlayedRun]) -> list[Mark]:
-    return [
-        Mark(f"{run_letter(index)} {one.name}", index, KINDS[index % len(KINDS)]) for index, one in enumerate(played)
-    ]
+    return [Mark(one.label, one.hue, KINDS[index % len(KINDS)]) for index, one in enumerate(played)]

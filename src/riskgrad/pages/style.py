@@ -8,8 +8,9 @@ sheet: one drawing serves both schemes, light and dark. Nothing in it points out
 """
 
 import io
+import itertools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -24,12 +25,14 @@ from riskgrad.run.files import refuse
 
 # Okabe and Ito's palette without its yellow, which is too light for lines
 COLORS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#444444")
-AVERSE: Final = COLORS[0]
-NEUTRAL: Final = "#888888"
+NEUTRAL: Final = COLORS[0]  # in every figure, as RUNS[0] is on a page
+AVERSE: Final = COLORS[1]
+BESIDE: Final = "#888888"  # what is only there to be compared with
 FORMATS: Final = (".svg", ".png", ".pdf")
 
 RUNS: Final = ("#0072b2", "#c04f00", "#00795a", "#a8487f", "#7a6200", "#5b5f97")
 DASHES: Final = ("-", (0, (6, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)), (0, (10, 3)), (0, (3, 1.5)))
+PALE: Final = -2  # the hue of what is only there to be compared with
 INK: Final = "#000000"
 MUTED: Final = "#666666"
 GRID: Final = "#dddddd"
@@ -96,9 +99,16 @@ def ticks(write: Callable[[float], str]) -> FuncFormatter:
     return FuncFormatter(format_tick)
 
 
-def run_color(index: int) -> str:
-    """The color of a run by its place."""
-    return RUNS[index % len(RUNS)]
+def run_color(hue: int) -> str:
+    """The color of a run by its hue; see `find_hues`."""
+    return MUTED if hue == PALE else RUNS[hue % len(RUNS)]
+
+
+def find_hues(attitudes: Sequence[str]) -> list[int]:
+    """Give the hue of each run by its attitude: blue is neutral and only that, orange the first of the others."""
+    first = next((place for place, one in enumerate(attitudes) if one == "neutral"), None)
+    others = (1 + count % (len(RUNS) - 1) for count in itertools.count())
+    return [0 if place == first else next(others) for place in range(len(attitudes))]
 
 
 def inline_svg(page: Figure, prefix: str) -> str:

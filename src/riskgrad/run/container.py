@@ -49,13 +49,18 @@ def write_container(path: Path, arrays: Mapping[str, NDArray[Any]], facts: Mappi
     np.savez(body, **entries)  # pyright: ignore[reportArgumentType]
     content = body.getvalue()
     head = f"riskgrad {VERSION} {hashlib.sha256(content).hexdigest()} {len(content)}\n".encode()
+    write_whole(path, head + content)
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that a crash leaves the old one or the new one, never half of one."""
     beside = path.with_name(path.name + ".writing")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(FileNotFoundError):
             beside.unlink()  # left by a crash, or a link
         with open_for_writing(beside) as file:
-            file.write(head + content)
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)

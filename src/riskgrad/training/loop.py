@@ -1,4 +1,4 @@
-"""The loop around an algorithm: the record, checkpoints, held-out judging, theta_R, polite stopping.
+"""The loop around an algorithm: the record, checkpoints, held-out judging, theta_R, patience, polite stopping.
 
 Everything that a step draws is keyed by the seed and k, so the loop can stop after any iteration and go on later, to
 the bit. The policy stays the same, unless observations are normalized: then its statistics move (see `normalization`),
@@ -41,6 +41,7 @@ from riskgrad.training.plan import Plan, judged_iterations
 from riskgrad.training.problem import Problem
 from riskgrad.training.progress import Iterate, Progress, read_progress
 from riskgrad.training.sharpness import sharpen
+from riskgrad.training.standstill import stands_still
 from riskgrad.types import Episodes, FloatArray
 from riskgrad.weights import log_ratios, ratios_from_logs, worth
 
@@ -115,7 +116,7 @@ def run_training(plan: Plan, options: TrainOptions, stop: StopRequest) -> Run:
         progress = _start_or_resume(plan, store, current_versions())
         saved, saved_at, asked = progress.state.iteration or None, time.monotonic(), False
         try:
-            while progress.state.iteration < plan.problem.iterations and not (asked or stop.signal):
+            while not (_is_done(plan, progress) or asked or stop.signal):
                 began = time.monotonic()
                 progress, line, returns = _advance(plan, judge, progress)
                 now, done = time.monotonic(), progress.state.iteration
@@ -190,6 +191,12 @@ def _start_or_resume(plan: Plan, store: Store | None, versions: dict[str, str]) 
     return Progress(state, first, first, episodes=plan.pilot + cost, remarks=remarks, versions=versions)
 
 
+def _is_done(plan: Plan, progress: Progress) -> bool:
+    """Say whether all iterations are done, or the run stands still and has no more patience."""
+    patience, history = plan.settings.patience, progress.history[: progress.state.iteration]
+    return progress.state.iteration >= plan.problem.iterations or stands_still(history, patience)
+
+
 def _advance(plan: Plan, judge: Judge | None, before: Progress) -> tuple[Progress, Line, FloatArray | None]:
     """Do iteration k: judge theta_k, keep it as theta_R by chance, and step to theta_{k+1}; give line and returns.
 
@@ -226,8 +233,12 @@ def judge_iterate(judge: Judge | None, progress: Progress) -> float | None:
 
 def _finish(plan: Plan, judge: Judge | None, progress: Progress) -> bool:
     """Judge the last iterate if all iterations are done; tell whether that was done now."""
-    ended = progress.state.iteration == plan.problem.iterations and not progress.finished
+    ended = _is_done(plan, progress) and not progress.finished
     if ended:
+        done, planned = progress.state.iteration, plan.problem.iterations
+        if done < planned:
+            words = f"{plan.settings.risk} no longer rose, with a patience of {plan.settings.patience}"
+            progress.remarks.append(f"stopped after {done} of {planned} iterations: {words}")
         if judge is not None and plan.algorithm.sharpens and plan.settings.schedule != "paper":
             sharpen(plan.problem, progress)
         else:

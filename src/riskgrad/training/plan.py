@@ -182,7 +182,7 @@ def _describe_options(options: TrainOptions, algorithm: Algorithm) -> dict[str, 
     usual, own, usual_own = TrainOptions(), algorithm.options(), type(algorithm)().options()
     given = [name for name in facts_of(Options) if getattr(options, name) != getattr(usual, name)]
     given += [name for name, value in own.items() if value != usual_own[name]]
-    as_given = ("horizon", "discount", "schedule")
+    as_given = ("horizon", "discount", "schedule", "patience")
     return {
         **{name: getattr(options, name) for name in as_given},
         "env_options": env_options,

@@ -1,7 +1,10 @@
-"""Several trainings that do not wait for each other, shared by processes, with news of each while they run.
+"""Several trainings that do not wait for each other, shared by the workers of a backend, with news of each.
 
-Processes are spawned (see `riskgrad.backend`), and end when this one is interrupted. News come back through a queue.
-Numbers do not depend on who trains what: a training is a function of its arguments.
+A frontier and an experiment are both many trainings on a backend. Numbers do not depend on who trains what: a training
+is a function of its arguments. Workers play their environments themselves, and share the cores of this machine.
+
+Processes send news through a queue while they train, and end when this one is interrupted. Of other backends there is
+news when they are done.
 """
 
 import contextlib
@@ -16,8 +19,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from riskgrad._train import train
-from riskgrad.backend import Processes
-from riskgrad.checks import check_count
+from riskgrad.backend import Backend, Processes, Serial, parse_backend
 from riskgrad.errors import InputError
 from riskgrad.kernels.compile import cores
 from riskgrad.run import Run
@@ -42,42 +44,58 @@ class Training:
 
     label: str
     env: Any
-    risk: str
+    risk: Any
     options: Mapping[str, Any]
 
 
+@dataclass(frozen=True)
+class _Task:
+    """A training for a worker: with how many threads, and where its news go."""
+
+    training: Training
+    threads: int
+    news: Any = None
+
+
 class Crew:
-    """Trains several at once; a context manager, whose processes stay for the next round until its end.
+    """Trains several at once; a context manager, whose workers stay for the next round until its end.
 
     Args:
-        processes: how many trainings at once, each in a process of its own; 1 trains here, one after the other.
+        backend: who trains: "processes:4", or a backend; None or "serial" trains here, one after the other. What a
+            string names is ended with the crew.
         progress: told (label, line) now and then, and (label, None) when a training ends.
     """
 
-    def __init__(self, processes: int = 1, progress: Progress | None = None) -> None:
-        self._processes, self._progress = check_count("processes", processes), progress
+    def __init__(self, backend: str | Backend | None = None, progress: Progress | None = None) -> None:
+        self._backend = parse_backend(backend) if isinstance(backend, str) else backend or Serial()
+        self._owned, self._progress = isinstance(backend, str), progress
         self._open = contextlib.ExitStack()
-        self._ways: tuple[Processes, Any] | None = None
+        self._news: Any = None
 
     def train(self, trainings: Sequence[Training]) -> list[Run]:
         """Train all and give the runs in their order."""
-        if self._processes == 1:
-            return [_here(one, self._progress) for one in trainings]
+        if isinstance(self._backend, Serial):
+            return [_train_here(one, self._progress) for one in trainings]
         _refuse_unportable(trainings)
-        backend, news = self._ways or self._start()
-        threads = max(1, cores() // self._processes)
-        return backend.map(_there, [(one, news, threads) for one in trainings])
+        threads = max(1, cores() // self._backend.workers)
+        if not isinstance(self._backend, Processes):
+            runs = self._backend.map(_train_there, [_Task(one, threads) for one in trainings])
+            for one in trainings:
+                if self._progress is not None:
+                    self._progress(one.label, None)
+            return runs
+        news = self._news or self._open_queue()
+        return self._backend.map(_train_there, [_Task(one, threads, news) for one in trainings])
 
-    def _start(self) -> tuple[Processes, Any]:
+    def _open_queue(self) -> Any:
         manager = self._open.enter_context(get_context("spawn").Manager())
-        news = manager.Queue()
+        news = self._news = manager.Queue()
         told = threading.Thread(target=_pass_on, args=(news, self._progress), daemon=True)
         told.start()
-        # ended in the order opposite to this: the processes, the news that they sent, the manager
+        # ended in the order opposite to this: the workers, the news that they sent, the manager
         self._open.callback(told.join)
         self._open.callback(news.put, None)
-        self._ways = (self._open.enter_context(Processes(self._processes)), news)
-        return self._ways
+        return news
 
     def __enter__(self) -> Self:
         return self
@@ -85,6 +103,8 @@ class Crew:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._owned:
+            self._backend.close()
         self._open.close()
 
 
@@ -93,11 +113,11 @@ def _refuse_unportable(trainings: Sequence[Training]) -> None:
         try:
             pickle.dumps(one)
         except (pickle.PicklingError, AttributeError, TypeError) as error:
-            advice = "pass an id, or a class or function of a module; or train with processes=1"
+            advice = "pass an id, or a class or function of a module; or train here, with backend='serial'"
             raise InputError("env", "be found by its name in each process", one.env, advice) from error
 
 
-def _here(one: Training, progress: Progress | None) -> Run:
+def _train_here(one: Training, progress: Progress | None) -> Run:
     def callback(line: Line, theta: FloatArray) -> None:
         del theta
         if progress is not None:
@@ -109,21 +129,21 @@ def _here(one: Training, progress: Progress | None) -> Run:
     return run
 
 
-def _there(task: tuple[Training, Any, int]) -> Run:
-    """Train in a process of its own; an iteration's news are sent only if the last ones are a while ago."""
-    one, news, threads = task
-    last = [0.0]
+def _train_there(task: _Task) -> Run:
+    """Train in a worker; an iteration's news are sent only if the last ones are a while ago."""
+    one, news, last = task.training, task.news, [0.0]
 
     def callback(line: Line, theta: FloatArray) -> None:
         del theta
         now = time.monotonic()
-        if now - last[0] >= SECONDS:
+        if news is not None and now - last[0] >= SECONDS:
             last[0] = now
             news.put((one.label, line))
 
-    options: dict[str, Any] = {"threads": threads, **one.options}
+    options: dict[str, Any] = {"threads": task.threads, "backend": "serial", **one.options}
     run = train(one.env, one.risk, callback=callback, progress=False, **options)
-    news.put((one.label, None))
+    if news is not None:
+        news.put((one.label, None))
     return run
 
 

@@ -1,0 +1,58 @@
+"""The page of an experiment: what the seeds of each measure reached, how sure that is, and how they learned."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from riskgrad.experiments.bands import draw_learning, draw_reached
+from riskgrad.experiments.study import Experiment, Reached
+from riskgrad.pages.page import as_picture, load_template, tell_versions
+from riskgrad.pages.prose import span_of, write, write_interval
+from riskgrad.pages.repeat import say_how_to_repeat
+from riskgrad.pages.style import RUNS, find_hues
+from riskgrad.run.result import current_versions
+
+FEW = 10  # seeds, below which the page says that they are few
+
+
+def write_experiment_page(found: Experiment, path: str | Path, title: str = "") -> Path:
+    """Write one page about an experiment; give its path."""
+    rows = found.table()
+    firsts = [found.runs[risk, found.seeds[0]] for risk in found.risks]
+    hues = dict(zip(found.risks, find_hues([run.risk.attitude for run in firsts]), strict=True))
+    env = firsts[0].settings.env or firsts[0].settings.source or "an environment"
+    text = load_template("experiment.html").render(
+        title=title or env,
+        env=env,
+        found=found,
+        rows=rows,
+        improvements=found.improvements(),
+        hues=hues,
+        summary=_tell_seeds(found, rows),
+        few=len(found.seeds) < FEW,
+        reached=[as_picture(draw_reached(found, rows, risk, hues)) for risk in found.measures],
+        learned=[
+            as_picture(draw_learning(found, risk, hues[risk], run.risk.attitude == "neutral"))
+            for risk, run in zip(found.risks, firsts, strict=True)
+        ],
+        recipes=[(risk, say_how_to_repeat(run, "again")) for risk, run in zip(found.risks, firsts, strict=True)],
+        versions=tell_versions(current_versions()),
+        colors=len(RUNS),
+    )
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text, encoding="utf-8")
+    return target
+
+
+def _tell_seeds(found: Experiment, rows: Sequence[Reached]) -> list[str]:
+    """Say what each training measure reached by the mean and by itself, a sentence each."""
+    sentences: list[str] = []
+    for risk in found.risks:
+        told = [row for row in rows if row.trained_on == risk and row.risk in dict.fromkeys(("mean", risk))]
+        ends = [row.aggregate.interval for row in told]
+        parts = [
+            f"{row.risk} {write(row.aggregate.value, span_of(both))} ({write_interval(both)})"
+            for row, both in zip(told, ends, strict=True)
+        ]
+        sentences.append(f"Trained on {risk}, {len(found.seeds)} seeds reach {' and '.join(parts)}.")
+    return sentences

@@ -1,0 +1,118 @@
+"""What an experiment is made of, in one file: experiment.json in its folder, whole or not there, and checked.
+
+The folder holds a folder for each run, with the run's own record and checkpoints:
+
+    experiment.json
+    cvar-0.1/seed-0/    cvar-0.1/seed-1/    mean/seed-0/    ...
+
+An experiment goes on only with what it began with. Measures and seeds may be added to it; an environment or an option
+that differs is named. "check" is the checksum of the file without it.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from riskgrad.errors import DamagedFileError, InputError
+from riskgrad.run.container import refuse, write_whole
+from riskgrad.settings import plain_number
+from riskgrad.types import describe
+
+RECORD: Final = "experiment.json"
+CHECK: Final = "check"
+FORMAT: Final = 1
+ADVICE: Final = "the runs are whole: remove this file and resume with the same arguments"
+
+
+@dataclass(frozen=True)
+class Record:
+    """What an experiment is made of, as a file can hold it.
+
+    Attributes:
+        env: the environment's name; None where it was given as an object.
+        risks: the measures that are trained on.
+        seeds: of each.
+        options: what else `rg.train` is given; in words where a file cannot hold it.
+    """
+
+    env: str | None
+    risks: tuple[str, ...]
+    seeds: tuple[int, ...]
+    options: Mapping[str, Any]
+
+    def folder_of(self, risk: str, seed: int) -> Path:
+        """Give the folder of a run, below that of the experiment."""
+        words = [re.sub(r"[^A-Za-z0-9.]+", "-", one).strip("-.") for one in self.risks]
+        place = self.risks.index(risk)
+        name = words[place] or "measure"
+        twin = words[:place].count(words[place])  # names that differ in signs alone
+        return Path(f"{name}-{twin + 1}" if twin else name) / f"seed-{seed}"
+
+
+def describe_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Give options as a file can hold them; what is neither a number nor a text in words."""
+    found: dict[str, Any] = {}
+    for name, value in options.items():
+        plain = plain_number(value)
+        try:
+            found[name] = json.loads(json.dumps(plain, allow_nan=False))
+        except (TypeError, ValueError):
+            found[name] = describe(value)
+    return found
+
+
+def write_record(folder: Path, record: Record) -> None:
+    """Write what an experiment is made of."""
+    runs = [
+        {"risk": risk, "seed": seed, "folder": record.folder_of(risk, seed).as_posix()}
+        for risk in record.risks
+        for seed in record.seeds
+    ]
+    facts = {"format": FORMAT, **asdict(record), "runs": runs}
+    text = json.dumps({**facts, CHECK: _checksum(facts)}, indent=1, allow_nan=False)
+    write_whole(folder / RECORD, text.encode() + b"\n")
+
+
+def read_record(folder: Path) -> Record | None:
+    """Read what an experiment is made of; None where there is none; refuse a file that is damaged."""
+    path = folder / RECORD
+    try:
+        facts = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        refuse("read", path, error)
+    except (ValueError, RecursionError) as error:
+        raise DamagedFileError(f"{path} is damaged: it is not JSON; {ADVICE}") from error
+    if not isinstance(facts, dict) or facts.pop(CHECK, None) != _checksum(facts):  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+        raise DamagedFileError(f"{path} is damaged: its checksum does not match; {ADVICE}")
+    known: dict[str, Any] = facts  # pyright: ignore[reportUnknownVariableType]
+    if known.get("format") != FORMAT:
+        raise DamagedFileError(f"{path} has format {known.get('format')}, this riskgrad reads {FORMAT}")
+    return Record(known["env"], tuple(known["risks"]), tuple(known["seeds"]), known["options"])
+
+
+def refuse_other_experiment(before: Record, now: Record) -> None:
+    """Refuse to go on with an experiment as another one; the first thing that differs is named."""
+    old, new = ({"env": one.env, **one.options} for one in (before, now))
+    for name in {**old, **new}:
+        if old.get(name) != new.get(name):
+            advice = f"it was {old.get(name)!r}; begin another one in another folder"
+            raise InputError(name, "be what the experiment began with", new.get(name), advice)
+    _refuse_dropped("risks", before.risks, now.risks)
+    _refuse_dropped("seeds", before.seeds, now.seeds)
+
+
+def _refuse_dropped(name: str, before: Sequence[Any], now: Sequence[Any]) -> None:
+    missing = [one for one in before if one not in now]
+    if missing:
+        advice = "more may be added, none left out"
+        raise InputError(name, f"hold all that the experiment began with, {list(before)}", list(now), advice)
+
+
+def _checksum(facts: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,0 +1,269 @@
+"""`rg.experiment`: every measure trained with every seed, and what the seeds say together.
+
+A training with one seed says what may happen, not what does. An experiment trains each measure with the same seeds, on
+the workers of a backend, and plays every policy on the same fresh episodes. What a run reached by a measure is its
+score; over seeds the scores are told by their interquartile mean, and two measures by the probability that a seed of
+one reaches more than a seed of the other (`riskgrad.evaluation.seeds`).
+
+In a folder the experiment can be killed at any moment and resumed. It then ends as if it had never been killed, to the
+bit, since each run does; runs that are finished are not trained again.
+"""
+
+import contextlib
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from riskgrad.backend import Backend
+from riskgrad.checks import check_count
+from riskgrad.crew import Crew, Progress, Training
+from riskgrad.errors import InputError, refuse_unknown_keyword
+from riskgrad.evaluation.seeds import Aggregate, aggregate_seeds, compare_seeds
+from riskgrad.experiments.record import Record, describe_options, read_record, refuse_other_experiment, write_record
+from riskgrad.pages.played import EPISODES, play_runs, play_untrained
+from riskgrad.risk import Mean, RiskMeasure, parse
+from riskgrad.run import Run
+from riskgrad.run.lock import lock_folder
+from riskgrad.settings import TrainOptions, facts_of, read_options
+from riskgrad.sources.resolve import Environment
+from riskgrad.types import FloatArray
+
+# what the experiment decides itself, and what to use instead
+OWN_TO_IT = {
+    "seed": "seeds=5, or seeds=[3, 4]",
+    "callback": "progress=",
+    "theta": "rg.train for a single start",
+    "threads": "backend=",
+}
+
+
+@dataclass(frozen=True)
+class Reached:
+    """What the seeds of one training measure reached by one measure.
+
+    Attributes:
+        trained_on: the measure that they were trained on.
+        risk: the measure that they are told by.
+        seeds: how many they are.
+        aggregate: their interquartile mean and its interval.
+        lowest: what the worst seed reached.
+        highest: what the best seed reached.
+        untrained: what the policy reaches before training.
+    """
+
+    trained_on: str
+    risk: str
+    seeds: int
+    aggregate: Aggregate
+    lowest: float
+    highest: float
+    untrained: float
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """How probably a seed of one training measure reaches more than a seed of another.
+
+    Attributes:
+        trained_on: the measure that the one was trained on.
+        over: the measure that the other was trained on.
+        risk: the measure that both are told by.
+        aggregate: the probability and its interval.
+    """
+
+    trained_on: str
+    over: str
+    risk: str
+    aggregate: Aggregate
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """Trainings that differ in measure and seed alone.
+
+    Attributes:
+        runs: by measure and seed.
+        measures: the mean and what was trained on, each once; runs are told by all of them.
+        scores: what each run reached by each measure on the fresh episodes [risks, seeds, measures].
+        untrained: what the policy of the first seed reaches by each measure before training [measures].
+        episodes: fresh episodes that each run played, the same for all.
+        confidence: of every interval.
+        seed: of the fresh episodes and of resampling.
+        folder: where the runs are kept; None where they are not.
+    """
+
+    runs: Mapping[tuple[str, int], Run]
+    measures: tuple[str, ...]
+    scores: FloatArray
+    untrained: FloatArray
+    episodes: int
+    confidence: float
+    seed: int
+    folder: Path | None = None
+
+    @property
+    def risks(self) -> tuple[str, ...]:
+        """The measures that were trained on."""
+        return tuple(dict.fromkeys(risk for risk, _ in self.runs))
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds of each."""
+        return tuple(dict.fromkeys(seed for _, seed in self.runs))
+
+    def scores_of(self, trained_on: str, risk: str) -> FloatArray:
+        """Give what each seed of a training measure reached by a measure [seeds]."""
+        if trained_on not in self.risks or risk not in self.measures:
+            raise InputError("trained_on and risk", "be measures of the experiment", (trained_on, risk))
+        return self.scores[self.risks.index(trained_on), :, self.measures.index(risk)]
+
+    def table(self) -> tuple[Reached, ...]:
+        """Give what was reached, by training measure and then by measure."""
+        options: dict[str, Any] = {"confidence": self.confidence, "seed": self.seed}
+        rows: list[Reached] = []
+        for trained_on in self.risks:
+            for risk, untrained in zip(self.measures, self.untrained.tolist(), strict=True):
+                scores = self.scores_of(trained_on, risk)
+                found, ends = aggregate_seeds(scores, **options), (float(scores.min()), float(scores.max()))
+                rows.append(Reached(trained_on, risk, len(scores), found, *ends, untrained))
+        return tuple(rows)
+
+    def improvements(self) -> tuple[Improvement, ...]:
+        """Give how probably each training measure improves on the first one, by every measure."""
+        options: dict[str, Any] = {"confidence": self.confidence, "seed": self.seed}
+        first, *others = self.risks
+        return tuple(
+            Improvement(
+                one, first, risk, compare_seeds(self.scores_of(one, risk), self.scores_of(first, risk), **options)
+            )
+            for one in others
+            for risk in self.measures
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give everything but the runs as plain lists, numbers and strings, ready for JSON."""
+        kept = {name: getattr(self, name) for name in ("episodes", "confidence", "seed")}
+        lists = {"risks": list(self.risks), "seeds": list(self.seeds), "measures": list(self.measures)}
+        rows = {
+            "table": [asdict(row) for row in self.table()],
+            "improvements": [asdict(r) for r in self.improvements()],
+        }
+        return {**lists, **kept, "scores": self.scores.tolist(), **rows}
+
+    def report(self, path: str | Path, title: str = "") -> Path:
+        """Write one page about the experiment, with bands over seeds; give its path.
+
+        Args:
+            path: the file to write.
+            title: of the page; by default the environment's name.
+        """
+        from riskgrad.experiments.page import write_experiment_page  # noqa: PLC0415 - matplotlib is slow to load
+
+        return write_experiment_page(self, path, title)
+
+    def __repr__(self) -> str:
+        return f"<Experiment: {len(self.risks)} measures x {len(self.seeds)} seeds on {self.episodes} fresh episodes>"
+
+
+def experiment(
+    env: Environment,
+    risks: Sequence[str | RiskMeasure] | str | RiskMeasure = ("mean", "cvar:0.1"),
+    seeds: int | Sequence[int] = 5,
+    *,
+    episodes: int = EPISODES,
+    confidence: float = 0.95,
+    seed: int = 0,
+    backend: str | Backend | None = None,
+    folder: str | Path | None = None,
+    resume: str | Path | None = None,
+    progress: Progress | None = None,
+    **training: Any,
+) -> Experiment:
+    """Train every measure with every seed, and tell what the seeds say together.
+
+    Args:
+        env: what `rg.train` takes.
+        risks: what to train on; the first one is what the others are compared with.
+        seeds: how many, 0, 1 ..., or which.
+        episodes: fresh episodes that each trained policy plays, the same for all.
+        confidence: of every interval, in (0, 1).
+        seed: of the fresh episodes and of resampling.
+        backend: who trains, such as "processes:4"; None trains here, one after the other. Others need an `env` that
+            can be made there, such as an id.
+        folder: keeps a new experiment, with a folder for each run.
+        resume: folder of an experiment to go on with; begins one where there is none. Measures and seeds may be added.
+        progress: told (label, line) of the training that the label names, now and then; and (label, None) at its end.
+        training: more for `rg.train`, the same for all, such as iterations=100.
+    """
+    measures, numbers = _read_risks(risks), _read_seeds(seeds)
+    refuse_unknown_keyword("rg.experiment", training, facts_of(TrainOptions))
+    for name in OWN_TO_IT.keys() & training.keys():
+        raise InputError(name, "not be given to rg.experiment", training[name], f"use {OWN_TO_IT[name]}")
+    read_options(training)  # refuses what rg.train would, before anything is written
+    name = env if isinstance(env, str) else None
+    asked = Record(name, tuple(measures), numbers, describe_options(training))
+    with _open_experiment(folder, resume, asked) as record:
+        place = None if folder is None and resume is None else Path(resume or folder or "")
+        trainings: dict[tuple[str, int], Training] = {}
+        for risk, measure in measures.items():
+            for one in numbers:
+                kept = {} if place is None else {"resume": place / record.folder_of(risk, one)}
+                trainings[risk, one] = Training(f"{risk} seed {one}", env, measure, {**training, "seed": one, **kept})
+        with Crew(backend, progress) as crew:
+            runs = dict(zip(trainings, crew.train(list(trainings.values())), strict=True))
+    told = list({str(measure): measure for measure in [Mean(), *measures.values()]}.values())
+    played = play_runs({f"{risk} seed {one}": run for (risk, one), run in runs.items()}, env, episodes, seed=seed)
+    scores = np.array([[float(measure.estimate(one.values)) for measure in told] for one in played])
+    before = play_untrained(played[0], seed=seed)
+    return Experiment(
+        runs=runs,
+        measures=tuple(str(measure) for measure in told),
+        scores=scores.reshape(len(measures), len(numbers), len(told)),
+        untrained=np.array([float(measure.estimate(before.values)) for measure in told]),
+        episodes=episodes,
+        confidence=confidence,
+        seed=seed,
+        folder=place,
+    )
+
+
+def _read_risks(risks: Sequence[str | RiskMeasure] | str | RiskMeasure) -> dict[str, RiskMeasure]:
+    given = [risks] if isinstance(risks, str | RiskMeasure) else list(risks)
+    found = {str(measure): measure for measure in map(parse, given)}
+    if not given or len(found) < len(given):
+        raise InputError("risks", "be at least one measure, and different ones", [str(one) for one in given])
+    return found
+
+
+def _read_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
+    if isinstance(seeds, int | np.integer):
+        return tuple(range(check_count("seeds", seeds)))
+    found = tuple(int(check_count("seeds", one, 0)) for one in seeds)
+    if not found or len(set(found)) < len(found):
+        raise InputError("seeds", "be at least one number, and different ones", list(found))
+    return found
+
+
+@contextlib.contextmanager
+def _open_experiment(folder: str | Path | None, resume: str | Path | None, asked: Record) -> Generator[Record]:
+    """Hold the folder of an experiment, and yield what it is now made of."""
+    if folder is not None and resume is not None:
+        raise InputError("folder and resume", "not both be given", str(resume), "resume= alone begins or goes on")
+    if folder is None and resume is None:
+        yield asked
+        return
+    place = Path(resume or folder or "")
+    with lock_folder(place):
+        before = read_record(place)
+        if before is not None and folder is not None:
+            raise InputError("folder", "not hold an experiment already", str(folder), "pass resume= to go on with it")
+        if before is not None:
+            refuse_other_experiment(before, asked)
+            risks = tuple(dict.fromkeys([*before.risks, *asked.risks]))
+            asked = replace(asked, risks=risks, seeds=tuple(dict.fromkeys([*before.seeds, *asked.seeds])))
+        if asked != before:
+            write_record(place, asked)
+        yield asked

@@ -1,0 +1,65 @@
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# matplotlib is only partly typed
+"""The ranges of axes: a few far values cannot squash the others, and what lies beyond is said in words."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from riskgrad.pages.played import PlayedRun
+from riskgrad.pages.prose import write
+from riskgrad.types import FloatArray
+
+OUTERMOST = 0.005  # of the values at each side, which an axis may leave out
+
+
+def common_span(played: Sequence[PlayedRun]) -> tuple[float, float]:
+    """Give the range of returns of all runs, a little wider, without the few that would squash the others."""
+    ends = [find_range(one.values) for one in played]
+    low, high = min(low for low, _ in ends), max(high for _, high in ends)
+    room = 0.06 * (high - low) or max(1.0, 0.1 * abs(high))
+    return low - room, high + room
+
+
+def find_range(values: FloatArray) -> tuple[float, float]:
+    """Give the range of values; where the outermost 0.5% at a side take up half of it or more, the range without them.
+
+    Half the axis for one episode in two hundred is too much: the others could not be told apart.
+    """
+    known = np.sort(values[np.isfinite(values)])
+    if not len(known):
+        return 0.0, 0.0
+    cut = int(OUTERMOST * len(known))
+    low, high = float(known[0]), float(known[-1])
+    inner_low, inner_high = float(known[cut]), float(known[len(known) - 1 - cut])
+    if inner_low - low >= 0.5 * (high - low):
+        low = inner_low
+    if high - inner_high >= 0.5 * (high - low):
+        high = inner_high
+    return low, high
+
+
+def fit_heights(axis: Axes, values: FloatArray) -> str:
+    """Set the range of the vertical axis so that a few values cannot squash the others; say what lies beyond it."""
+    low, high = find_range(values)
+    if low == high:
+        return ""
+    room = 0.06 * (high - low)
+    axis.set_ylim(low - room, high + room)
+    return tell_beyond(values, (low - room, high + room))
+
+
+def tell_beyond(values: FloatArray, span: tuple[float, float]) -> str:
+    """Say how many values lie beyond a range, and how far; empty where none does."""
+    known = values[np.isfinite(values)]
+    words: list[str] = []
+    for where, far, most in (
+        ("below what is shown, down to", known[known < span[0]], np.min),
+        ("above what is shown, up to", known[known > span[1]], np.max),
+    ):
+        if len(far):
+            words.append(
+                f"{len(far)} {'value lies' if len(far) == 1 else 'values lie'} {where} {write(float(most(far)))}"
+            )
+    return f" {'; '.join(words)}." if words else ""
