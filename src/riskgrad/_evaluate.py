@@ -36,6 +36,7 @@ def evaluate(
     horizon: int | None = None,
     discount: float | None = None,
     env_options: Mapping[str, Any] | None = None,
+    trust: bool = False,
 ) -> Table:
     """Evaluate a trained policy on fresh episodes, from random streams that training never uses.
 
@@ -51,6 +52,7 @@ def evaluate(
         horizon: largest number of steps, for a Gymnasium environment; None takes what the run was trained with.
         discount: for a Gymnasium environment; None takes what the run was trained with.
         env_options: options for `gymnasium.make`, the class or the factory; None takes what the run was trained with.
+        trust: import the module that the run names, as in "module:Name-v0"; modules run code.
 
     Returns:
         the table, one row per measure in the order given.
@@ -58,7 +60,7 @@ def evaluate(
     if not isinstance(run, Run) and not (isinstance(run, tuple) and len(run) == 2 and isinstance(run[0], Policy)):
         raise InputError("run", "be a run or a pair (policy, theta)", run)
     if env is None:
-        env = find_env({"": run} if isinstance(run, Run) else {})
+        env = find_env({"": run} if isinstance(run, Run) else {}, trust=trust)
     options = play_options(run, env, horizon, discount, env_options)
     if risk is None:
         own = [run.risk, parse("mean")] if isinstance(run, Run) else [parse("mean")]
@@ -77,12 +79,15 @@ def evaluate(
     return table_of_returns(values, measures, bounds, confidence, seed=seed)
 
 
-def find_env(runs: Mapping[str, Run], how: str = "with --env, or env= in Python") -> str:
+def find_env(
+    runs: Mapping[str, Run], how: str = "with --env; in Python pass env= or trust=True", *, trust: bool = False
+) -> str:
     """Give the environment that runs say they were trained on; nothing is imported because a file names it.
 
     Args:
         runs: by name, as a message calls them.
         how: the user can name it instead.
+        trust: whether its module may be imported.
     """
     for label, run in runs.items():
         if run.settings.env is None:
@@ -90,7 +95,8 @@ def find_env(runs: Mapping[str, Run], how: str = "with --env, or env= in Python"
             raise InputError("env", f"be given, since {name} does not say what it was trained on", None)
     if not runs:
         raise InputError("env", "be given, since a policy does not say what it was trained on", None)
-    return refuse_import(str(next(iter(runs.values())).settings.env), f"if you trust it, name it yourself {how}")
+    name = str(next(iter(runs.values())).settings.env)
+    return name if trust else refuse_import(name, f"if you trust it, name it yourself {how}")
 
 
 def play_options(

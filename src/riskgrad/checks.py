@@ -4,14 +4,17 @@ A check gives the value back, as the plain type that the code goes on with.
 """
 
 import math
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from numbers import Real
+from pathlib import Path
 from typing import Any, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.errors import InputError, UnknownNameError
+from riskgrad.reals import are_usable, as_array, as_reals
 from riskgrad.types import FloatArray, IntArray, MemoryKind
 
 
@@ -88,7 +91,7 @@ def check_pairs(pairs: ArrayLike | None, rows: int) -> IntArray:
     """Give the pair of each row [P]; by default all differ."""
     if pairs is None:
         return np.arange(rows)
-    found = np.asarray(pairs)
+    found = as_array("pairs", pairs)
     if found.shape != (rows,) or found.dtype.kind not in "iu" or np.any(found < 0):
         raise InputError("pairs", f"be {rows} integers of at least 0, one per row of thetas", pairs)
     return found.astype(np.int64)
@@ -96,7 +99,7 @@ def check_pairs(pairs: ArrayLike | None, rows: int) -> IntArray:
 
 def check_thetas(theta: ArrayLike, dim: int) -> tuple[FloatArray, bool]:
     """Give thetas [P, d], and whether the caller gave one flat vector; refuse a wrong shape or NaN."""
-    thetas = np.asarray(theta, dtype=np.float64)
+    thetas = as_reals("theta", theta)
     if thetas.ndim not in (1, 2) or thetas.shape[-1] != dim:
         raise InputError("theta", f"have shape ({dim},) or (P, {dim})", f"shape {thetas.shape}")
     if not np.all(np.isfinite(thetas)):
@@ -127,7 +130,7 @@ def check_batch(observations: ArrayLike, ndim: int) -> tuple[NDArray[Any], bool]
         observations: one observation, or B of them.
         ndim: number of axes of one observation: 0 for a state, 1 for a vector.
     """
-    batch = np.asarray(observations)
+    batch = as_array("observations", observations)
     if batch.ndim not in (ndim, ndim + 1):
         raise InputError("observations", f"have {ndim} axes each, or one more for a batch", f"shape {batch.shape}")
     return (batch[None], True) if batch.ndim == ndim else (batch, False)
@@ -146,7 +149,7 @@ def check_states(observations: ArrayLike, n_states: int) -> tuple[NDArray[np.int
 
 def check_actions(actions: ArrayLike, size: int, n_actions: int) -> NDArray[np.intp]:
     """Give action indices [B]; refuse another number of them, or what is not an action."""
-    given = np.atleast_1d(np.asarray(actions))
+    given = np.atleast_1d(as_array("actions", actions))
     if given.shape != (size,) or given.dtype.kind not in "iu":
         raise InputError("actions", f"be integers of shape ({size},)", f"{given.dtype} of shape {given.shape}")
     if given.size and (int(given.min()) < 0 or int(given.max()) >= n_actions):
@@ -157,10 +160,40 @@ def check_actions(actions: ArrayLike, size: int, n_actions: int) -> NDArray[np.i
 
 def check_coefficients(coefficients: ArrayLike, size: int) -> FloatArray:
     """Give the coefficients [B] of a sum of scores."""
-    weights = np.atleast_1d(np.asarray(coefficients, dtype=np.float64))
+    weights = np.atleast_1d(as_reals("coefficients", coefficients))
     if weights.shape != (size,):
         raise InputError("coefficients", f"have shape ({size},)", f"shape {weights.shape}")
     return weights
+
+
+def check_path(name: str, value: object) -> Path:
+    """Give the path that a string or a path-like value stands for."""
+    try:
+        text = os.fspath(value)  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType]
+    except TypeError:
+        text = None
+    if not isinstance(text, str) or not text or "\0" in text:
+        raise InputError(name, "be a path", value)
+    return Path(text)
+
+
+def check_callback(name: str, value: object) -> object:
+    """Refuse what cannot be called after an iteration, nor is several that can."""
+    several: Iterable[object] = [value]
+    if isinstance(value, Iterable) and not callable(cast("object", value)):
+        several = cast("Iterable[object]", value)
+    for one in several:
+        if not callable(one):
+            raise InputError(name, "be a function of (line, theta), or several", one)
+    return cast("object", value)
+
+
+def check_range(name: str, given: object) -> tuple[float, float]:
+    """Give two finite numbers (low, high) with low <= high."""
+    ends = as_reals(name, given)
+    if ends.shape != (2,) or not np.all(are_usable(ends)) or ends[0] > ends[1]:
+        raise InputError(name, "be two finite numbers (low, high)", given)
+    return float(ends[0]), float(ends[1])
 
 
 def check_smoothing(name: str, mu: float) -> float:

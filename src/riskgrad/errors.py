@@ -22,7 +22,7 @@ import difflib
 import functools
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -34,6 +34,9 @@ T = TypeVar("T")
 
 class RiskgradError(Exception):
     """The root of everything that riskgrad raises on purpose."""
+
+    def __str__(self) -> str:
+        return in_one_line(super().__str__())
 
 
 class InputError(RiskgradError, ValueError):
@@ -52,7 +55,7 @@ class InputError(RiskgradError, ValueError):
     def __str__(self) -> str:
         name, rule, got, advice = self.args
         line = f"{name} must {rule}, got {_short(got)}"
-        return f"{line}; {advice}" if advice else line
+        return in_one_line(f"{line}; {advice}" if advice else line)
 
 
 class UnknownNameError(InputError):
@@ -97,8 +100,8 @@ class EpisodeError(RiskgradError, RuntimeError):
 
     def __str__(self) -> str:
         env, row, seed, step, reason = self.args
-        what = " ".join(str(reason).split())
-        return f"{env} failed at step {step} of the episode with seed {seed}, played by policy row {row}: {what}"
+        where = f"{env} failed at step {step} of the episode with seed {seed}, played by policy row {row}"
+        return in_one_line(f"{where}: {reason}")
 
 
 class WorkerError(RiskgradError, RuntimeError):
@@ -168,8 +171,25 @@ def checks_keywords(function: str) -> Callable[[Callable[P, T]], Callable[P, T]]
     return wrap
 
 
+def in_one_line(text: str) -> str:
+    """Put a text into one line that is safe to print."""
+    return as_printable(" ".join(text.split()))
+
+
+def as_printable(text: str) -> str:
+    """Write what a terminal would obey rather than show as its number."""
+    return text if text.isprintable() else "".join(one if one.isprintable() else _escape(one) for one in text)
+
+
+def _escape(one: str) -> str:
+    return one.encode("unicode_escape", errors="backslashreplace").decode("ascii")
+
+
 def _short(value: object) -> str:
     # a string with a blank is a sentence about the value rather than the value
     plain = isinstance(value, np.number) or (isinstance(value, str) and " " in value)
-    text = " ".join((f"{value}" if plain else f"{value!r}").split())
+    try:
+        text = in_one_line(f"{value}" if plain else f"{value!r}")
+    except Exception:  # whatever the `__repr__` of a stranger's type raises; integers of very many digits have none
+        text = f"a value of type {type(cast('object', value)).__name__}"
     return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 3] + "..."

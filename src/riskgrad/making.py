@@ -43,15 +43,15 @@ def refuse_import(name: str, advice: str) -> str:
 
 
 @contextlib.contextmanager
-def explain_failure(name: str) -> Generator[None]:
-    """Say in one line why an environment cannot be built, whatever its constructor raises."""
+def explain_failure(name: str, rule: str = "be an environment that can be built") -> Generator[None]:
+    """Say in one line why an environment cannot be built, whatever its module or constructor raises."""
     try:
         yield
     except RiskgradError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a module that is a script ends the program
         words = str(error) if isinstance(error, SELF_EXPLAINING) else f"{type(error).__name__}: {error}"
-        raise InputError("env", "be an environment that can be built", name, words) from error
+        raise InputError("env", rule, name, words) from error
 
 
 def close_or_warn(thing: Any, name: str) -> None:

@@ -20,7 +20,15 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from riskgrad.checks import check_count, check_memory, check_not_negative, check_positive, check_switch
+from riskgrad.checks import (
+    check_callback,
+    check_count,
+    check_memory,
+    check_not_negative,
+    check_path,
+    check_positive,
+    check_switch,
+)
 from riskgrad.errors import InputError, UnknownNameError, refuse_unknown_keyword
 from riskgrad.types import MemoryKind, describe
 
@@ -226,10 +234,17 @@ class TrainOptions(Options):
         check=check_positive,
         panel=WORK,
     )
-    folder: str | Path | None = option(None, None, "Folder that keeps the record and checkpoints of a new run.")
-    resume: str | Path | None = option(None, None, "Folder of a run to go on with; begins one where there is none.")
+    folder: str | Path | None = option(
+        None, None, "Folder that keeps the record and checkpoints of a new run.", check=check_path
+    )
+    resume: str | Path | None = option(
+        None, None, "Folder of a run to go on with; begins one where there is none.", check=check_path
+    )
     callback: "Callback | Sequence[Callback] | None" = option(
-        None, None, "Called after each iteration with its line and the new theta; returns True to stop. Or several."
+        None,
+        None,
+        "Called after each iteration with its line and the new theta; returns True to stop. Or several.",
+        check=check_callback,
     )
     progress: bool | Literal["auto"] = option(
         "auto",

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.errors import InputError
 from riskgrad.markup import html_table
+from riskgrad.reals import are_usable, as_reals, return_rule
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -220,12 +221,12 @@ class DiscreteLaw:
 
     def cdf(self, x: ArrayLike) -> FloatArray:
         """F(x) = P(R <= x), elementwise."""
-        index = np.searchsorted(self.values, np.asarray(x, dtype=np.float64), side="right")
+        index = np.searchsorted(self.values, as_reals("x", x), side="right")
         return np.concatenate([[0.0], self.lower_mass])[index]
 
     def quantile(self, level: ArrayLike) -> FloatArray:
         """Return inf{x : F(x) >= level} for levels in (0, 1], elementwise; level 0 gives the smallest atom."""
-        levels = np.asarray(level, dtype=np.float64)
+        levels = as_reals("level", level)
         if not np.all((levels >= 0.0) & (levels <= 1.0)):
             raise InputError("level", "be in [0, 1]", level)
         return self.values[np.searchsorted(self.lower_mass, levels, side="left")]
@@ -259,18 +260,20 @@ def freeze(array: NDArray[Scalar]) -> NDArray[Scalar]:
 
 
 def _check_atoms(values: ArrayLike, probabilities: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    atoms, masses = np.asarray(values, dtype=np.float64), np.asarray(probabilities, dtype=np.float64)
+    atoms, masses = as_reals("values", values), as_reals("probabilities", probabilities)
     if atoms.ndim != 1 or atoms.shape != masses.shape or atoms.size == 0:
         raise InputError(
             "values and probabilities",
             "be two vectors of one length, not empty",
             f"shapes {atoms.shape} and {masses.shape}",
         )
-    if not np.all(np.isfinite(atoms)):
-        raise InputError("values", "be finite", atoms[~np.isfinite(atoms)][0])
+    if not np.all(are_usable(atoms)):
+        bad = float(atoms[~are_usable(atoms)][0])
+        raise InputError("values", return_rule(bad), bad)
     if not np.all(masses >= 0.0):
         raise InputError("probabilities", "not be negative or NaN", masses[~(masses >= 0.0)][0])
-    total = float(np.sum(masses))
+    with np.errstate(over="ignore"):
+        total = float(np.sum(masses))
     if not abs(total - 1.0) <= MASS_TOLERANCE:
         raise InputError("probabilities", "sum to 1", total)
     return atoms, masses

@@ -38,6 +38,7 @@ from riskgrad.kernels.compile import contiguous, cores, in_blocks
 from riskgrad.kernels.episode_sums import add_log_ratios
 from riskgrad.kernels.formulas import exp_of, log_softmax
 from riskgrad.policy import Policy
+from riskgrad.reals import as_reals
 from riskgrad.types import Episodes, FloatArray, IntArray
 
 # beyond e^600 only the shares of the weights still mean something; below it weights are left as they are
@@ -189,7 +190,7 @@ def normalized_weights(log_ratios: ArrayLike) -> FloatArray:
 
 
 def _check_log_ratios(log_ratios: ArrayLike) -> FloatArray:
-    logs = np.asarray(log_ratios, dtype=np.float64)
+    logs = as_reals("log_ratios", log_ratios)
     if logs.ndim == 0 or logs.shape[-1] == 0:
         raise InputError("log_ratios", "have shape [..., m] with m of at least 1", f"shape {logs.shape}")
     if np.any(np.isnan(logs)):

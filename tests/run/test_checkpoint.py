@@ -4,9 +4,22 @@ import pytest
 from riskgrad.errors import DamagedFileError
 from riskgrad.run import checkpoint, container
 
+FACTS = {
+    "held_out_episodes": 0,
+    "history_bytes": 0,
+    "log_bytes": 0,
+    "log_length": 0,
+    "sharpness": 1.0,
+    "finished": False,
+    "remarks": [],
+    "versions": {},
+    "settings": {},
+}
+
 
 def write(folder, iteration):
-    checkpoint.save_checkpoint(folder, iteration, {"theta": np.full(3, float(iteration))}, {"episodes": 10 * iteration})
+    thetas = {name: np.full(3, float(iteration)) for name in ("theta", "random_theta", "last_theta")}
+    checkpoint.save_checkpoint(folder, iteration, thetas, {**FACTS, "episodes": 10 * iteration})
 
 
 def slot_of(folder, iteration):

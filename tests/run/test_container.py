@@ -76,10 +76,11 @@ def test_a_full_disk_leaves_the_old_file_whole(tmp_path):
     # a limit on the size of files makes the kernel refuse the write half-way, as a full disk does
     code = (
         "import sys, signal, resource, numpy as np; from pathlib import Path; from riskgrad.run import container\n"
+        "from riskgrad.errors import StorageError\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         f"resource.setrlimit(resource.RLIMIT_FSIZE, ({len(before) + 100}, {resource.RLIM_INFINITY}))\n"
         "try: container.write_container(Path(sys.argv[1]), {'theta': np.arange(100000.0)}, {'iteration': 2})\n"
-        "except container.StorageError as error: print(error)\n"
+        "except StorageError as error: print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
     assert "cannot write" in done.stdout

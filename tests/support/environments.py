@@ -227,3 +227,18 @@ class Unseeded(Countdown):
         elif self.draws == "python":
             self.length = random.randint(1, 1000)  # noqa: S311
         return self._seen(), {}
+
+
+class Toss(gymnasium.Env):
+    """One step and it is over; subclasses answer otherwise."""
+
+    observation_space, action_space = spaces.Discrete(2), spaces.Discrete(2)
+    reward, terminated, truncated = 1.0, True, False
+
+    def reset(self, *, seed=None, options=None):
+        del seed, options
+        return 0, {}
+
+    def step(self, action):
+        del action
+        return 0, self.reward, self.terminated, self.truncated, {}

@@ -3,6 +3,7 @@
 ORDER = [
     "errors",
     "markup",
+    "reals",
     "types",
     "checks",
     "registry",

@@ -10,6 +10,7 @@ import importlib
 import pkgutil
 import re
 import sys
+import unicodedata
 from functools import partial
 from typing import Any
 
@@ -21,7 +22,7 @@ from riskgrad.cli.printing import say
 from riskgrad.cli.shared import COMMANDS as COMMANDS
 from riskgrad.cli.shared import Interrupted
 from riskgrad.cli.shared import app as app
-from riskgrad.errors import RiskgradError
+from riskgrad.errors import InputError, RiskgradError
 
 for _file in pkgutil.iter_modules(__path__):  # importing a file adds its commands
     if _file.name != "__main__":
@@ -32,6 +33,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line; the entry point of the `riskgrad` script."""
     words = sys.argv[1:] if arguments is None else arguments
     try:
+        _refuse_control_characters(words)
         app(args=words, prog_name="riskgrad")
     except Interrupted as interrupted:
         from riskgrad.run.stopping import leave  # noqa: PLC0415
@@ -59,6 +61,13 @@ def _in_flags(message: str, words: list[str]) -> str:
         subject = " ".join(flags.get(word, word) for word in subject.split())
     replace = partial(re.sub, r"\b(\w+)=(?=[\w\"'-])", lambda at: f"{flags[at[1]]} " if at[1] in flags else at[0])
     return f"{subject}{must}{replace(rest)}"
+
+
+def _refuse_control_characters(words: list[str]) -> None:
+    """Refuse what a terminal would obey rather than show, and what no encoding has."""
+    for word in words:
+        if any(unicodedata.category(one) in ("Cc", "Cs") for one in word):
+            raise InputError("an argument", "have no control characters", ascii(word))
 
 
 def _say(words: str) -> None:

@@ -6,6 +6,7 @@ table, `[env-option]`, or a list of name=value as on the command line; those of 
 
 import json
 import tomllib
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, cast
@@ -24,15 +25,19 @@ def read_config(path: Path, flags: Mapping[str, type]) -> dict[str, Any]:
         path: the file.
         flags: what it may set, and the kind of each value.
     """
-    from riskgrad.run.config import CANNOT  # noqa: PLC0415 - brings numpy
-    from riskgrad.run.container import refuse  # noqa: PLC0415
+    from riskgrad.run.config import CANNOT, was_changed  # noqa: PLC0415 - brings numpy
+    from riskgrad.run.files import read_file, refuse  # noqa: PLC0415
 
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = read_file(path).decode("utf-8")
+        values = tomllib.loads(text)
     except OSError as error:
         refuse("read", path, error)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+    except (ValueError, RecursionError) as problem:  # of TOML, of UTF-8, or a number of very many digits
         raise InputError(str(path), "be TOML", str(problem)) from problem
+    if was_changed(text):
+        words = f"{path} was changed since its run wrote it, and may be damaged; if that was you, delete its last line"
+        warnings.warn(words, RuntimeWarning, stacklevel=2)
     if CANNOT in values:
         rule = "hold all that repeats its run"
         advice = "repeat the run from Python, or give these as flags and delete the line"

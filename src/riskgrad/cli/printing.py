@@ -15,6 +15,8 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from riskgrad.errors import as_printable
+
 console = Console(highlight=False)
 
 BESIDE = 52  # columns that help in frames needs beside the names of the longest option
@@ -34,7 +36,7 @@ def say(words: str, where: Console = console, indent: int = 0, style: str = "") 
         first = " " * (indent + len(line) - len(line.lstrip()))
         wide = where.width if where.is_terminal else len(first) + len(line) + 1
         parts = textwrap.wrap(
-            line.strip(),
+            as_printable(line.strip()),
             wide,
             initial_indent=first,
             subsequent_indent=first,
@@ -61,13 +63,13 @@ def print_table(
         numbers: the columns that are aligned on the right.
         prose: the columns whose words may go over several lines; in a list the last one stands without its heading.
     """
-    table = Table(title=title, title_justify="left")
+    table = Table(title=Text(as_printable(title), style="table.title"), title_justify="left")
     for column in columns:
         wide = column in prose
         side = "right" if column in numbers else "left"
         table.add_column(column, justify=side, no_wrap=not wide, min_width=LEAST_PROSE if wide else None)
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(as_printable(cell)) for cell in row))
     if Measurement.get(console, console.options.update(max_width=10_000), table).minimum <= console.width:
         console.print(table)
         return

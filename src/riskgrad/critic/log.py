@@ -23,6 +23,9 @@ MARK: Final = b"rgsteps1"
 HEAD: Final = struct.Struct("<8sIIQQ")  # mark, checksum of all that follows, bytes after the head, episodes, steps
 SIZES: Final = struct.Struct("<IQQ")  # what of the head the checksum covers
 LARGEST_LOG: Final = 1 << 28
+EPISODE_BYTES: Final = 5  # of a length and whether it ended
+STEP_BYTES: Final = 16  # of a state, an action and a reward
+MOST_GROWTH: Final = 1100  # zlib packs nothing more densely
 
 
 @dataclass(frozen=True)
@@ -76,9 +79,24 @@ def read_blocks(content: bytes, name: str) -> list[Block]:
         whole = mark == MARK and len(body) == size
         if not whole or zlib.crc32(SIZES.pack(size, episodes, steps) + body) != checksum:
             raise DamagedFileError(f"{name} is damaged: the checksum of block {len(found)} does not match")
-        found.append(_read_columns(zlib.decompress(body), episodes, steps))
+        raw = _unpack(body, episodes, steps, f"{name} is damaged: block {len(found)}")
+        found.append(_read_columns(raw, episodes, steps))
         place += HEAD.size + size
     return found
+
+
+def _unpack(body: bytes, episodes: int, steps: int, what: str) -> bytes:
+    """Unpack the columns of a block, whose size is known; a stranger's block may unpack to what fills a machine."""
+    size = episodes * EPISODE_BYTES + steps * STEP_BYTES
+    if size > MOST_GROWTH * len(body):
+        raise DamagedFileError(f"{what} has a size out of proportion: {len(body)} bytes for {steps} steps")
+    try:
+        raw = zlib.decompressobj().decompress(body, size + 1)
+    except zlib.error as error:
+        raise DamagedFileError(f"{what} cannot be unpacked: {error}") from error
+    if len(raw) != size:
+        raise DamagedFileError(f"{what} does not hold what its head says")
+    return raw
 
 
 def _read_columns(raw: bytes, episodes: int, steps: int) -> Block:

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from riskgrad.checks import check_number, check_share
 from riskgrad.errors import InputError, UnknownNameError
+from riskgrad.reals import as_reals
 from riskgrad.registry import PartList, write_name
 from riskgrad.types import FloatArray
 
@@ -238,7 +239,7 @@ class TableRow(DistortionFunction):
 
 def check_levels(s: ArrayLike) -> FloatArray:
     """Check that s lies in [0, 1] and give it as an array."""
-    level = np.asarray(s, dtype=np.float64)
+    level = as_reals("s", s)
     if level.size and not (level.min() >= 0.0 and level.max() <= 1.0):
         raise InputError("s", "be in [0, 1]", level[~((level >= 0.0) & (level <= 1.0))].flat[0])
     return level

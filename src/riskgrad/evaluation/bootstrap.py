@@ -147,9 +147,13 @@ def _flag_few(measure: RiskMeasure, sample: _Masses) -> str | None:
         return "the measure has no influence function, so it is not known how many episodes decide it"
     influence = measure.influence(sample.atoms, sample.masses)
     centered = influence - np.sum(sample.masses * influence) / sample.size
+    largest = float(np.max(np.abs(centered)))
+    if largest == 0.0:
+        return None
+    centered /= largest  # fourth powers of large returns are too large for a double
     parts = sample.squares * centered**2
     second = float(np.sum(parts))
-    if second <= (1e-12 * float(np.max(np.abs(sample.atoms), initial=0.0))) ** 2:
+    if second <= (1e-12 * float(np.max(np.abs(sample.atoms), initial=0.0)) / largest) ** 2:
         return None  # the estimate does not move with the sample: one return fills all that the measure looks at
     deciding = second**2 / float(np.sum(sample.fourths * centered**4))
     heaviest = int(np.argmax(parts))

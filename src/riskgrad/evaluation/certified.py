@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from riskgrad.errors import InputError
+from riskgrad.checks import check_range
 from riskgrad.evaluation.band import Band, law_band
 from riskgrad.risk import RiskMeasure
 from riskgrad.types import FloatArray
@@ -64,10 +64,7 @@ def certified_intervals(
     """
     if return_range is None:
         return [Certified(None, NO_RANGE) for _ in measures]
-    low, high = return_range
-    if not (np.isfinite(low) and np.isfinite(high) and low <= high):
-        raise InputError("return_range", "be two finite numbers (low, high)", return_range)
-    band = law_band(values, (float(low), float(high)), confidence)
+    band = law_band(values, check_range("return_range", return_range), confidence)
     worst, best = band.worst, band.best
     intervals: list[Certified] = []
     for measure in measures:

@@ -1,16 +1,19 @@
 """The table of an evaluation: one row per risk measure, for reading in a terminal and for JSON."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from numpy.typing import ArrayLike
+
+from riskgrad.checks import check_range
 from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.evaluation.bootstrap import bootstrap_intervals
 from riskgrad.evaluation.certified import certified_intervals
 from riskgrad.markup import html_table
-from riskgrad.risk import RiskMeasure
-from riskgrad.types import FloatArray
+from riskgrad.risk import RiskMeasure, parse
+from riskgrad.risk.sample import check_sample
 
 HEADER = ("risk", "  value", "  certified", "", "  bootstrap", "")
 ALIGNED = "<>><><"
@@ -150,8 +153,8 @@ def _interval(ends: tuple[float, float], decimals: int) -> str:
 
 
 def table_of_returns(
-    values: FloatArray,
-    measures: Sequence[RiskMeasure],
+    values: ArrayLike,
+    measures: Sequence[RiskMeasure | str],
     return_range: tuple[float, float] | None = None,
     confidence: float = 0.95,
     *,
@@ -161,20 +164,25 @@ def table_of_returns(
 
     Args:
         values: returns of independent episodes [m].
-        measures: the risk measures.
+        measures: the risk measures, or their names.
         return_range: bounds (low, high) of every possible return, or None.
         confidence: of each interval, in (0, 1).
         seed: of the resamples.
     """
     if not (isinstance(confidence, int | float) and 0.0 < confidence < 1.0):
         raise InputError("confidence", "be in (0, 1)", confidence, "0.95 is usual")
-    found = list(measures)
-    certified = certified_intervals(values, found, return_range, confidence)
-    bootstrap = bootstrap_intervals(values, found, return_range, confidence, seed=seed)
-    estimates = [float(measure.estimate(values)) for measure in found]
+    if isinstance(measures, str) or not isinstance(measures, Iterable):
+        raise InputError("measures", "be a list of risk measures", measures)
+    found = [parse(measure) for measure in measures]
+    returns = check_sample(values, None).values
+    if returns.ndim != 1:
+        raise InputError("values", "be one vector of returns [m]", f"shape {returns.shape}")
+    bounds = None if return_range is None else check_range("return_range", return_range)
+    certified = certified_intervals(returns, found, bounds, confidence)
+    bootstrap = bootstrap_intervals(returns, found, bounds, confidence, seed=seed)
+    estimates = [float(measure.estimate(returns)) for measure in found]
     rows = tuple(
         Row(str(measure), value, exact.interval, exact.reason, resampled.interval, resampled.flag)
         for measure, value, exact, resampled in zip(found, estimates, certified, bootstrap, strict=True)
     )
-    bounds = None if return_range is None else (float(return_range[0]), float(return_range[1]))
-    return Table(rows, len(values), float(confidence), bounds, seed)
+    return Table(rows, len(returns), float(confidence), bounds, seed)

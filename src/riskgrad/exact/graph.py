@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from riskgrad.errors import InputError
 from riskgrad.mdp import FiniteMDP
+from riskgrad.reals import as_reals
 from riskgrad.types import FloatArray, IntArray
 
 ROW_TOLERANCE = 1e-6
@@ -86,7 +87,7 @@ def step_of(mdp: FiniteMDP, graph: Graph, table: FloatArray) -> Step:
 
 def check_table(mdp: FiniteMDP, policy_table: ArrayLike) -> FloatArray:
     """Return the policy table [S, A]; refuse rows that are no distribution, except those of terminal states."""
-    table = np.asarray(policy_table, dtype=np.float64)
+    table = as_reals("policy_table", policy_table)
     if table.shape != (mdp.n_states, mdp.n_actions):
         raise InputError("policy_table", f"have shape {(mdp.n_states, mdp.n_actions)}", f"shape {table.shape}")
     acting = ~mdp.terminal

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 
 from riskgrad.errors import InputError
 from riskgrad.policy.base import Policy
+from riskgrad.reals import as_reals
 from riskgrad.risk.base import RiskMeasure
 from riskgrad.types import Episodes, FloatArray, Gradient
 
@@ -55,7 +56,7 @@ def score(
     m = len(batch.values)
     if m < 2:
         raise InputError("batch", "hold at least 2 episodes", m)
-    at, ratios = np.asarray(theta, dtype=np.float64), _check_weights(weights, m)
+    at, ratios = as_reals("theta", theta), _check_weights(weights, m)
     coefficients = _coefficients(risk, batch.values[np.newaxis], ratios[np.newaxis])[0]
     vector = _sum_scores(policy, at, batch, coefficients, 0)
     size = m // GROUPS
@@ -76,7 +77,7 @@ def score(
 def _check_weights(weights: ArrayLike | None, m: int) -> FloatArray:
     if weights is None:
         return np.ones(m)
-    ratios = np.asarray(weights, dtype=np.float64)
+    ratios = as_reals("weights", weights)
     if ratios.shape != (m,) or not np.all((ratios >= 0.0) & np.isfinite(ratios)) or not np.any(ratios > 0.0):
         raise InputError("weights", f"be {m} finite numbers, not negative and not all zero", weights)
     return ratios / np.max(ratios)

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 
 from riskgrad.checks import check_smoothing
 from riskgrad.errors import InputError
+from riskgrad.reals import as_reals
 from riskgrad.risk.base import ERROR_GROUPS, SMALLEST_GROUP, RiskMeasure
 from riskgrad.types import FloatArray, Gradient
 
@@ -70,7 +71,7 @@ def smoothed_difference(values: ArrayLike, directions: FloatArray, smoothing: fl
     Returns:
         the estimate with its standard error over directions; NaN where that cannot be told (see the module).
     """
-    units, mu, values = directions, smoothing, np.asarray(values, dtype=np.float64)
+    units, mu, values = directions, smoothing, as_reals("objective", values)
     n, d = units.shape
     if values.shape != (2 * n,) or not np.all(np.isfinite(values)):
         raise InputError("objective", f"give {2 * n} finite values, one per row of thetas", values)
@@ -147,7 +148,7 @@ def batch_error(
 
 
 def _check_arguments(theta: ArrayLike, directions: ArrayLike, smoothing: float) -> tuple[FloatArray, FloatArray, float]:
-    center, units = np.asarray(theta, dtype=np.float64), np.asarray(directions, dtype=np.float64)
+    center, units = as_reals("theta", theta), as_reals("directions", directions)
     if center.ndim != 1 or not np.all(np.isfinite(center)):
         raise InputError("theta", "be a finite vector", theta)
     if units.ndim != 2 or units.shape[0] < 1 or units.shape[1] != center.size:

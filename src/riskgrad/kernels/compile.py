@@ -8,9 +8,11 @@ have, and `lane_column` in `lane_state`, a view without a reference. The last on
 which a new version may change: pyproject.toml keeps numba below the first version that has not been tested.
 """
 
+import functools
 import os
 import threading
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, cast
@@ -31,12 +33,31 @@ WORTH_THREADS = 1.5e-3  # seconds of work from which threads pay for their start
 
 def kernel(function: Kernel) -> Kernel:
     """Compile a function for the machine's types on first call; later processes read it from the disk."""
-    return cast("Kernel", numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    return _compile_cached(function)
 
 
 def inline_kernel(function: Kernel) -> Kernel:
     """Compile a small function that is pasted into the kernels which call it."""
-    return cast("Kernel", numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(function))
+    return _compile_cached(function, inline="always")
+
+
+def _compile_cached(function: Kernel, **options: Any) -> Kernel:
+    """Compile a function and keep it on the disk; only in memory where no folder can be written, as in containers."""
+    given: dict[str, Any] = {"nogil": True, "error_model": "numpy", **options}
+    try:
+        return cast("Kernel", numba.njit(cache=True, **given)(function))
+    except RuntimeError as problem:
+        if "no locator available" not in str(problem):
+            raise
+    _note_no_cache()
+    return cast("Kernel", numba.njit(**given)(function))
+
+
+@functools.cache
+def _note_no_cache() -> None:
+    """Say once that each process compiles for itself."""
+    words = "no folder for compiled kernels can be written: each process compiles its own, which takes seconds"
+    warnings.warn(f"{words}; name a folder in NUMBA_CACHE_DIR", RuntimeWarning, stacklevel=2)
 
 
 def helper(function: Kernel) -> Kernel:

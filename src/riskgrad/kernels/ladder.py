@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskgrad.kernels.compile import kernel
+from riskgrad.reals import LARGEST_RETURN
 from riskgrad.types import FloatArray
 
 
@@ -42,7 +43,7 @@ def build_ladder(
             previous = current
         if size - first > 1:
             order[b, first:] = np.sort(order[b, first:])
-        sound &= np.isfinite(lowest[b]) and np.isfinite(previous)
+        sound &= abs(lowest[b]) <= LARGEST_RETURN and abs(previous) <= LARGEST_RETURN
     for b in range(count):
         rank = order[b if owners > 1 else 0]
         least, total = np.inf, 0.0

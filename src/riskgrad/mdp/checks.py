@@ -1,10 +1,14 @@
 """What a finite model must satisfy, each refusal in one line that names the state, the action and the value got."""
 
+import importlib
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.errors import InputError
 from riskgrad.mdp.outcomes import Outcomes
+from riskgrad.reals import are_usable, as_array, return_rule
 from riskgrad.types import FloatArray
 
 ROW_TOLERANCE = 1e-6
@@ -12,7 +16,7 @@ ROW_TOLERANCE = 1e-6
 
 def start_distribution(start: int | ArrayLike, n_states: int) -> FloatArray:
     """Give the distribution of the first state [S] from a state or a distribution."""
-    given = np.asarray(start)
+    given = as_array("start", start)
     if given.ndim == 0:
         if given.dtype.kind not in "iu" or not 0 <= int(given) < n_states:
             raise InputError("start", f"be a state in 0..{n_states - 1}, or a distribution over states", start)
@@ -32,7 +36,7 @@ def start_distribution(start: int | ArrayLike, n_states: int) -> FloatArray:
 
 def terminal_mask(terminal: ArrayLike, n_states: int) -> NDArray[np.bool_]:
     """Give the mask of terminal states [S] from indices or a mask."""
-    given = np.atleast_1d(np.asarray(terminal))
+    given = np.atleast_1d(as_array("terminal", terminal))
     if given.dtype == np.bool_:
         if given.shape != (n_states,):
             raise InputError("terminal", f"be a mask of shape ({n_states},)", f"shape {given.shape}")
@@ -54,12 +58,21 @@ def reachable_states(outcomes: Outcomes, start: FloatArray, terminal: NDArray[np
     sources = outcomes.rows // outcomes.n_actions
     moves = (outcomes.probabilities > 0.0) & ~outcomes.ends & ~terminal[outcomes.next_states] & ~terminal[sources]
     sources, targets = sources[moves], outcomes.next_states[moves]
-    reached = start > 0.0
-    while True:
-        before = int(np.count_nonzero(reached))
-        reached[targets[reached[sources]]] = True
-        if np.count_nonzero(reached) == before:
-            return reached
+    return _follow(sources, targets, start > 0.0)
+
+
+def _follow(sources: NDArray[Any], targets: NDArray[Any], begins: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Say which of n nodes some path of edges leads to from those where it may begin; in time linear in the edges."""
+    csgraph: Any = importlib.import_module("scipy.sparse.csgraph")  # heavy, and not typed
+    sparse: Any = importlib.import_module("scipy.sparse")
+    n, first = len(begins), np.flatnonzero(begins)
+    # one more node leads to all first ones, so that one walk is enough
+    tails, heads = np.append(sources, np.full(len(first), n)), np.append(targets, first)
+    edges: Any = sparse.csr_array((np.ones(len(tails)), (tails, heads)), shape=(n + 1, n + 1))
+    found: Any = csgraph.breadth_first_order(edges, n, directed=True, return_predecessors=False)
+    reached = np.zeros(n + 1, dtype=np.bool_)
+    reached[found] = True
+    return reached[:n]
 
 
 def check_rows(outcomes: Outcomes, reachable: NDArray[np.bool_], terminal: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -70,7 +83,9 @@ def check_rows(outcomes: Outcomes, reachable: NDArray[np.bool_], terminal: NDArr
     acting = ~terminal[outcomes.rows // outcomes.n_actions]
     _refuse("probability", "be at least 0", outcomes, acting & ~(outcomes.probabilities >= 0.0), outcomes.probabilities)
     possible = acting & (outcomes.probabilities > 0.0)
-    _refuse("reward", "be finite", outcomes, possible & ~np.isfinite(outcomes.rewards), outcomes.rewards)
+    bad = possible & ~are_usable(outcomes.rewards)
+    rule = return_rule(float(outcomes.rewards[bad][0])) if np.any(bad) else ""
+    _refuse("reward", rule, outcomes, bad, outcomes.rewards)
     shape = (outcomes.n_states, outcomes.n_actions)
     sums = np.bincount(outcomes.rows, weights=outcomes.probabilities, minlength=shape[0] * shape[1]).reshape(shape)
     lacking = ~terminal & np.any(sums == 0.0, axis=1)

@@ -1,5 +1,6 @@
 """Outcomes of a finite model as columns, read from arrays or from nested lists."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.errors import InputError
+from riskgrad.reals import as_reals
 from riskgrad.types import FloatArray, IntArray
 
 
@@ -41,7 +43,7 @@ class Outcomes:
 
 def from_arrays(transition: ArrayLike, reward: ArrayLike) -> Outcomes:
     """Read arrays [S, A, S]; entries of probability zero are dropped, and their rewards never looked at."""
-    chances, payoffs = np.asarray(transition, dtype=np.float64), np.asarray(reward, dtype=np.float64)
+    chances, payoffs = as_reals("transition", transition), as_reals("reward", reward)
     if chances.ndim != 3 or chances.shape[0] != chances.shape[2] or chances.size == 0:
         raise InputError("transition", "have shape [S, A, S]", f"shape {chances.shape}")
     if payoffs.shape != chances.shape:
@@ -73,16 +75,16 @@ def from_lists(outcomes: Sequence[Any] | Mapping[int, Any]) -> Outcomes:
     for s, actions in enumerate(table):
         if len(actions) != n_actions:
             raise InputError(f"outcomes[{s}]", f"have {n_actions} actions, like outcomes[0]", f"{len(actions)} actions")
-    lists = [cast("Sequence[Any]", one) for one in chain.from_iterable(table)]
+    lists = [_as_list("outcomes", one) for one in chain.from_iterable(table)]
     rows = np.repeat(np.arange(len(lists), dtype=np.int64), [len(one) for one in lists])
     flat = list(chain.from_iterable(lists))
     try:
-        columns: FloatArray = np.array(flat, dtype=np.float64)
-    except (TypeError, ValueError):
+        columns: FloatArray = as_reals("outcomes", flat)
+    except InputError:
         columns = np.empty((0, 0))
     if columns.ndim != 2 or columns.shape[1] != 4:
         raise InputError("outcomes", "hold tuples (probability, next state, reward, ends)", _odd_one(flat))
-    targets = columns[:, 1].astype(np.int64)
+    targets = np.where(np.abs(columns[:, 1]) <= n_states, columns[:, 1], -1.0).astype(np.int64)
     outside = (targets != columns[:, 1]) | (targets < 0) | (targets >= n_states)
     found = Outcomes(
         n_states, n_actions, rows, columns[:, 0].copy(), targets, columns[:, 2].copy(), columns[:, 3] != 0.0
@@ -125,17 +127,24 @@ def _in_order(name: str, table: Sequence[Any] | Mapping[int, Any]) -> list[Any]:
             raise InputError(name, f"have the keys 0..{len(table) - 1}", f"no key {missing[0]}")
         items = [table[key] for key in range(len(table))]
     else:
-        items = list(table)
+        items = _as_list(name, table)
     if not items:
         raise InputError(name, "not be empty", items)
     return items
 
 
+def _as_list(name: str, given: Any) -> list[Any]:
+    if not isinstance(given, str | bytes | Mapping):
+        with contextlib.suppress(TypeError):
+            return list(given)
+    raise InputError(name, "hold lists of outcomes, outcomes[state][action]", cast("object", given))
+
+
 def _odd_one(flat: list[Any]) -> object:
     for outcome in flat:
         try:
-            if len([float(part) for part in outcome]) != 4:
+            if as_reals("outcome", outcome).shape != (4,):
                 return outcome
-        except (TypeError, ValueError):
+        except InputError:
             return outcome
     return "no outcome at all"

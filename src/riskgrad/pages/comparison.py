@@ -22,7 +22,7 @@ from riskgrad._evaluate import Risks
 from riskgrad.errors import InputError, checks_keywords
 from riskgrad.evaluation.bootstrap import CHUNK, RESAMPLES
 from riskgrad.markup import html_table
-from riskgrad.pages.played import EPISODES, PlayedRun, Runs, measures_of, name_runs, play_runs
+from riskgrad.pages.played import EPISODES, PlayedRun, Runs, closing_played, measures_of, name_runs, play_runs
 from riskgrad.pages.prose import certainty, percent, span_of, write, write_interval
 from riskgrad.random import Purpose, Stream
 from riskgrad.risk import CVaR, Mean, RiskMeasure, parse
@@ -109,6 +109,7 @@ def compare(
     confidence: float = 0.95,
     *,
     seed: int = 0,
+    trust: bool = False,
 ) -> Comparison:
     """Compare every run with the first one, on the same fresh episodes.
 
@@ -119,14 +120,16 @@ def compare(
         episodes: m, for each run.
         confidence: of each interval, in (0, 1).
         seed: of the episodes and the resamples.
+        trust: import the module that a run names, as in "module:Name-v0"; modules run code.
     """
     named = name_runs(runs)
     if len(named) < 2:
         raise InputError("runs", "be at least two", len(named))
-    played = play_runs(named, env, episodes, seed=seed)
+    played = play_runs(named, env, episodes, seed=seed, trust=trust)
     given = [risk] if isinstance(risk, str | RiskMeasure) else risk
-    measures = measures_of(played) if given is None else [parse(name) for name in given]
-    return compare_played(played, measures, confidence, seed=seed)
+    with closing_played(played, env):
+        measures = measures_of(played) if given is None else [parse(name) for name in given]
+        return compare_played(played, measures, confidence, seed=seed)
 
 
 def compare_played(

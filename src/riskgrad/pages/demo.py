@@ -24,6 +24,7 @@ from riskgrad.pages.prose import percent, write
 from riskgrad.pages.style import inline_svg, make_figure
 from riskgrad.risk import CVaR
 from riskgrad.run import Run
+from riskgrad.run.files import write_text
 
 ENV: Final = "riskgrad/GuardedMaze-v0"
 RISKS: Final = {"neutral": "mean", "averse": "cvar:0.05"}
@@ -95,9 +96,8 @@ def outcomes_of(runs: Mapping[str, Run], seed: int, episodes: int = EPISODES) ->
 
 def write_page(outcomes: Mapping[str, Outcome], path: Path, seed: int) -> Path:
     """Write the page about both policies."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     page = render_page([outcome.played for outcome in outcomes.values()], title=TITLE, seed=seed)
-    path.write_text(page, encoding="utf-8")
+    write_text(path, page)
     return path
 
 
@@ -127,7 +127,7 @@ def draw_both(outcomes: Mapping[str, Outcome], path: Path) -> Path:
         facts = [f"mean {_tenths(outcome.mean)}", f"worst 5%: {_tenths(outcome.worst)}"]
         words = " \N{MIDDLE DOT} ".join([*facts, f"{percent(outcome.guarded_share)} pass the guard"])
         axis.set_xlabel(words, fontsize=11.5, loc="left", labelpad=7)
-    path.write_text(_standalone_svg(inline_svg(page, "maze")), encoding="utf-8")
+    write_text(path, _standalone_svg(inline_svg(page, "maze")))
     return path
 
 

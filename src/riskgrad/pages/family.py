@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from riskgrad.backend import Backend
+from riskgrad.checks import check_path
 from riskgrad.crew import Crew, Progress, Training
 from riskgrad.errors import InputError
 from riskgrad.evaluation import Row, table_of_returns
@@ -32,7 +33,7 @@ from riskgrad.pages.comparison import resample_measures
 from riskgrad.pages.played import EPISODES, play_runs
 from riskgrad.risk import Mean, RiskMeasure, parse
 from riskgrad.run import Run
-from riskgrad.sources.resolve import Environment, resolve_source
+from riskgrad.sources.resolve import Environment, closing, resolve_source
 from riskgrad.types import FloatArray
 
 STARTS = ("path", "direct", "warm")  # of equal value the first
@@ -97,8 +98,7 @@ class Frontier:
 
     def save_runs(self, folder: str | Path) -> None:
         """Keep every run as a file in a folder, named by its measure."""
-        place = Path(folder)
-        place.mkdir(parents=True, exist_ok=True)
+        place = check_path("folder", folder)
         for risk, run in self.runs.items():
             run.save(place / risk.replace(":", "-"))
 
@@ -144,11 +144,12 @@ def frontier(
     where: dict[str, Any] = {key: options.get(key) for key in ("horizon", "discount", "env_options")}
     source = resolve_source(env, **where)
     found: list[tuple[str, Row, Row, Row]] = []
-    played = play_runs(runs, source, episodes, seed=seed)
-    for one in played:
-        asked = {str(measure): measure for measure in (Mean(), one.risk, reference)}
-        table = table_of_returns(one.values, list(asked.values()), source.return_range, confidence, seed=seed)
-        found.append((one.name, table["mean"], table[one.name], table[str(reference)]))
+    with closing(source, env):
+        played = play_runs(runs, source, episodes, seed=seed)
+        for one in played:
+            asked = {str(measure): measure for measure in (Mean(), one.risk, reference)}
+            table = table_of_returns(one.values, list(asked.values()), source.return_range, confidence, seed=seed)
+            found.append((one.name, table["mean"], table[one.name], table[str(reference)]))
     best = find_efficient(np.stack([one.values for one in played]), [Mean(), reference], confidence, seed=seed)
     points = tuple(
         FrontierPoint(name, *starts[name], mean, own, other, bool(efficient))

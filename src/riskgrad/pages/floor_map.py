@@ -7,6 +7,7 @@ environment that knows where it is. The lines are some of the walks, thin enough
 and the shares are of all of them.
 """
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from riskgrad.envs.floor_plan import Cell, FloorPlan
 from riskgrad.errors import InputError
-from riskgrad.making import refuse_import
+from riskgrad.making import close_or_warn, refuse_import
 from riskgrad.pages.played import PlayedRun
 from riskgrad.pages.prose import percent, write
 from riskgrad.pages.run_figures import Drawing, Mark
@@ -106,8 +107,9 @@ def walks_of(one: PlayedRun, walks: int = WALKS, seed: int = 0) -> Walks | None:
         seed: of the episodes.
     """
     make = _environment_of(one)
-    plan = None if make is None else getattr(make().unwrapped, "floor_plan", None)
-    if make is None or not isinstance(plan, FloorPlan):
+    ours = not isinstance(one.source, GymnasiumSource) or one.source.makes_anew
+    plan = None if make is None else _find_plan(make, ours)
+    if make is None or plan is None:
         return None
     paths, actions = list[list[tuple[float, float]]](), list[list[Any]]()
     logs: dict[int, _WalkLog] = {}
@@ -118,8 +120,20 @@ def walks_of(one: PlayedRun, walks: int = WALKS, seed: int = 0) -> Walks | None:
 
     settings = one.run.settings
     source = GymnasiumSource(make_logging, settings.horizon, 1.0 if settings.discount is None else settings.discount)
-    source.returns(one.run.policy, one.run.theta[np.newaxis], walks, Stream(seed, Purpose.EXAMPLE))
+    with contextlib.ExitStack() as stack:
+        if ours:
+            stack.callback(close_or_warn, source, source.env_name)
+        source.returns(one.run.policy, one.run.theta[np.newaxis], walks, Stream(seed, Purpose.EXAMPLE))
     return Walks(plan, tuple(np.array(path) for path in paths), tuple(tuple(done) for done in actions))
+
+
+def _find_plan(make: Callable[[], Env], ours: bool) -> FloorPlan | None:
+    """Give the floor plan of an environment, which is closed again if it was made for this; None where it has none."""
+    env = make()
+    plan = getattr(env.unwrapped, "floor_plan", None)
+    if ours:
+        close_or_warn(env, "the environment")
+    return plan if isinstance(plan, FloorPlan) else None
 
 
 class _WalkLog(gymnasium.Wrapper[Any, Any, Any, Any]):

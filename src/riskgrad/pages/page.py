@@ -14,6 +14,7 @@ from jinja2 import Environment as Templates
 from jinja2 import PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from riskgrad.checks import check_path
 from riskgrad.errors import checks_keywords
 from riskgrad.evaluation import Table, table_of_returns
 from riskgrad.evaluation.bootstrap import RESAMPLES
@@ -26,6 +27,7 @@ from riskgrad.pages.played import (
     EPISODES,
     PlayedRun,
     Runs,
+    closing_played,
     measures_of,
     name_runs,
     play_runs,
@@ -38,6 +40,7 @@ from riskgrad.pages.run_figures import Drawing, Mark, distribution, learning_cur
 from riskgrad.pages.style import RUNS, inline_svg
 from riskgrad.risk import CVaR, Mean, RiskMeasure, parse
 from riskgrad.run import Run
+from riskgrad.run.files import refuse_unwritable, write_text
 from riskgrad.run.result import current_versions
 from riskgrad.sources.resolve import Environment
 
@@ -99,6 +102,7 @@ def report(
     confidence: float = 0.95,
     seed: int = 0,
     title: str = "",
+    trust: bool = False,
 ) -> Path:
     """Write the report of one run or several.
 
@@ -111,14 +115,16 @@ def report(
         confidence: of every interval, in (0, 1).
         seed: of the fresh episodes and of resampling.
         title: of the page; by default the environment's name.
+        trust: import the module that a run names, as in "module:Name-v0"; modules run code.
 
     Returns:
         the path of the page.
     """
-    played = play_runs(name_runs(runs), env, episodes, seed=seed)
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(render_page(played, title=title, confidence=confidence, seed=seed), encoding="utf-8")
+    target = check_path("path", path)
+    refuse_unwritable(target)
+    played = play_runs(name_runs(runs), env, episodes, seed=seed, trust=trust)
+    with closing_played(played, env):
+        write_text(target, render_page(played, title=title, confidence=confidence, seed=seed))
     return target
 
 

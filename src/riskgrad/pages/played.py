@@ -4,8 +4,9 @@ Every run sees the keys (seed, evaluation, episode) that the others see, so that
 another are a pair: luck that both share cancels in their difference. Training never uses these keys.
 """
 
+import contextlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -22,7 +23,7 @@ from riskgrad.random import Purpose, Stream
 from riskgrad.risk import Mean, RiskMeasure, parse
 from riskgrad.run import Run, load
 from riskgrad.sources.base import Source
-from riskgrad.sources.resolve import Environment, resolve_source
+from riskgrad.sources.resolve import Environment, closing, resolve_source
 from riskgrad.types import DiscreteLaw, FloatArray
 
 # the settings that say what a run was trained on
@@ -116,19 +117,47 @@ def load_runs(paths: Sequence[str | Path]) -> dict[str, Run]:
 
 
 def play_runs(
-    runs: Mapping[str, Run], env: Environment | None = None, episodes: int = EPISODES, *, seed: int = 0
+    runs: Mapping[str, Run],
+    env: Environment | None = None,
+    episodes: int = EPISODES,
+    *,
+    seed: int = 0,
+    trust: bool = False,
 ) -> list[PlayedRun]:
-    """Play every run's policy on the same fresh episodes.
+    """Play every run's policy on the same fresh episodes; `closing_played` ends what was made for it.
 
     Args:
         runs: by name; of one environment.
         env: where to play; None takes what the runs were trained on.
         episodes: m.
         seed: of the episodes.
+        trust: import the module that a run names.
     """
     if not runs:
         raise InputError("runs", "be at least one run", 0)
-    source = _source(runs, env)
+    source = _source(runs, env, trust)
+    try:
+        return _play(runs, source, episodes, seed)
+    except BaseException:
+        _close(source, env)
+        raise
+
+
+@contextlib.contextmanager
+def closing_played(played: Sequence[PlayedRun], env: Environment | None) -> Generator[None]:
+    """Close the environments that runs were played on, where they were made for that."""
+    try:
+        yield
+    finally:
+        _close(played[0].source, env)
+
+
+def _close(source: Source, env: Environment | None) -> None:
+    with closing(source, "" if env is None else env):
+        pass
+
+
+def _play(runs: Mapping[str, Run], source: Source, episodes: int, seed: int) -> list[PlayedRun]:
     stream = Stream(seed, Purpose.EVALUATION)
     count = check_count("episodes", episodes, 2)
     risks = {name: run.risk for name, run in runs.items()}
@@ -170,11 +199,11 @@ def measures_of(played: Sequence[PlayedRun], more: Sequence[str] = ()) -> list[R
     return list(found.values())
 
 
-def _source(runs: Mapping[str, Run], env: Environment | None) -> Source:
+def _source(runs: Mapping[str, Run], env: Environment | None, trust: bool) -> Source:
     first = next(iter(runs.values()))
     if env is not None:
         return resolve_source(env, **play_options(first, env))
-    name = find_env(runs)
+    name = find_env(runs, trust=trust)
     for label, run in runs.items():
         if any(getattr(run.settings, key) != getattr(first.settings, key) for key in WHERE):
             words = f"{label} was trained on {run.settings.env}, not on {name} as the first run was"

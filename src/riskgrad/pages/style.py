@@ -19,7 +19,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from riskgrad.checks import check_path
 from riskgrad.errors import InputError
+from riskgrad.run.files import refuse
 
 # Okabe and Ito's palette without its yellow, which is too light for lines
 COLORS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#444444")
@@ -69,11 +71,14 @@ def make_figure(width: float, height: float, rows: int = 1, columns: int = 1) ->
 
 def save_figure(page: Figure, path: str | Path) -> Path:
     """Write a figure as SVG, PNG or PDF by its ending; text stays text in SVG."""
-    target = Path(path)
+    target = check_path("path", path)
     if target.suffix.lower() not in FORMATS:
         raise InputError("path", f"end in {', '.join(FORMATS)}", str(path))
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "riskgrad"}):
-        page.savefig(target, dpi=150, metadata={"Date": None} if target.suffix.lower() == ".svg" else None)
+        try:
+            page.savefig(target, dpi=150, metadata={"Date": None} if target.suffix.lower() == ".svg" else None)
+        except OSError as error:
+            refuse("write", target, error, "choose a place that can be written")
     return target
 
 

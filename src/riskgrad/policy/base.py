@@ -27,6 +27,7 @@ from riskgrad.errors import InputError
 from riskgrad.kernels.formulas import log_of
 from riskgrad.policy.memory import Memory
 from riskgrad.random import Purpose, Stream
+from riskgrad.reals import as_reals
 from riskgrad.registry import PartList
 from riskgrad.types import ActionKind, FloatArray, IntArray, ObservationKind
 
@@ -190,7 +191,7 @@ class Policy(ABC):
 
     def rescale(self, observations: ArrayLike) -> FloatArray:
         """Give observations that are vectors [..., k] as the parameters meet them: normalized, where they are."""
-        return np.asarray(observations, dtype=np.float64)
+        return as_reals("observations", observations)
 
     def act(
         self, thetas: FloatArray, rows: IntArray, observations: NDArray[Any], uniforms: FloatArray | None

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.errors import InputError
 from riskgrad.kernels.formulas import tanh_of
+from riskgrad.reals import as_reals
 from riskgrad.types import FloatArray, Numbers
 
 UNBOUNDED: Final = float(np.finfo(np.float32).max)
@@ -41,7 +42,7 @@ class Bounds:
     @classmethod
     def of(cls, low: ArrayLike, high: ArrayLike, squashed: bool) -> "Bounds":
         """Check the bounds [n] and work out the middle and half of the range."""
-        least, most = (np.atleast_1d(np.asarray(side, dtype=np.float64)) for side in (low, high))
+        least, most = (np.atleast_1d(as_reals("low and high", side)) for side in (low, high))
         if least.ndim != 1 or least.shape != most.shape or not least.size or not np.all(least <= most):
             raise InputError("low and high", "be two vectors of one length with low <= high", (low, high))
         finite = (least > -UNBOUNDED) & (most < UNBOUNDED)

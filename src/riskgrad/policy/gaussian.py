@@ -31,6 +31,7 @@ from riskgrad.kernels.formulas import exp_of, log_of
 from riskgrad.policy.base import Linearization, Policy, drop_axes
 from riskgrad.policy.bounds import Bounds, with_infinities
 from riskgrad.policy.network import Activation, Network, PlainLayers, check_hidden
+from riskgrad.reals import as_reals
 from riskgrad.types import FloatArray, IntArray, States, Vectors
 
 HALF_LOG_TWO_PI: Final = 0.5 * np.log(2.0 * np.pi)
@@ -193,7 +194,7 @@ class Gaussian(Policy):
         return self.initial_std * exp_of(thetas[:, self.network.dim :])
 
     def _check_actions(self, actions: ArrayLike, size: int) -> FloatArray:
-        given = np.asarray(actions, dtype=np.float64)
+        given = as_reals("actions", actions)
         shape = (size, self._bounds.size)
         if given.shape != shape and not (size == 1 and given.shape == shape[1:]):
             raise InputError("actions", f"have shape {shape}", f"shape {given.shape}")

@@ -32,6 +32,7 @@ from riskgrad.checks import (
 from riskgrad.errors import InputError
 from riskgrad.kernels.formulas import action_log_softmax, softmax
 from riskgrad.policy.base import Policy, drop_axes, preference_weights, sum_by_visit
+from riskgrad.reals import as_reals
 from riskgrad.types import ActionKind, Choice, FloatArray, Numbers, ObservationKind, States
 
 Features = Callable[[Any], ArrayLike]
@@ -155,12 +156,8 @@ class LinearGibbs(PreferencePolicy):
 
     def __init__(self, features: ArrayLike | Features, example: Any = 0) -> None:
         self._function: Features | None = features if callable(features) else None
-        if callable(features):
-            self._table = _call_once("features", features, example)
-            self._ndim = np.ndim(example)
-        else:
-            self._table = np.asarray(features, dtype=np.float64)
-            self._ndim = 0
+        made = _call_once("features", features, example) if callable(features) else features
+        self._table, self._ndim = as_reals("features", made), np.ndim(example) if callable(features) else 0
         rule, axes = ("return [A, k]", 2) if callable(features) else ("have shape [S, A, k]", 3)
         if self._table.ndim != axes or self._table.size == 0:
             raise InputError("features", rule, f"shape {self._table.shape}")

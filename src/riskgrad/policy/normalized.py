@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from riskgrad.errors import InputError
 from riskgrad.policy.base import Layers, Linearization, Policy, describe_policy, rebuild_policy
 from riskgrad.policy.bounds import Bounds
+from riskgrad.reals import as_reals
 from riskgrad.types import FloatArray, IntArray, Vectors
 
 LIMIT: Final = 10.0
@@ -182,7 +183,7 @@ class Normalized(Policy):
 
     def rescale(self, observations: ArrayLike) -> FloatArray:
         """Give the observations as the policy sees them, vectors [..., k]."""
-        given = np.asarray(observations, dtype=np.float64)
+        given = as_reals("observations", observations)
         if given.ndim < 1 or given.shape[-1] != len(self._mean):
             raise InputError("observations", f"be vectors of {len(self._mean)} numbers", f"shape {given.shape}")
         return np.clip((given - self._mean) * self._scale, -self.limit, self.limit)

@@ -23,6 +23,7 @@ from riskgrad.checks import check_share
 from riskgrad.distortion import Attitude, DistortionFunction
 from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.markup import html_table
+from riskgrad.reals import as_reals
 from riskgrad.registry import PartList
 from riskgrad.risk.sample import check_sample
 from riskgrad.risk.smoothness import Constants, Smoothness, mean_smoothness, mix_smoothness
@@ -225,7 +226,7 @@ class Blend(RiskMeasure):
 
     def influence(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
         """Mix the influences; that of the mean is the return itself."""
-        returns = np.asarray(values, dtype=np.float64)
+        returns = as_reals("values", values)
         return (1.0 - self.weight) * returns + self.weight * self.measure.influence(values, weights)
 
     def estimate_counts(self, values: FloatArray, counts: IntArray) -> FloatArray:
@@ -247,6 +248,11 @@ def error_of_mean(shares: FloatArray, weights: FloatArray | None) -> float:
     """Give the standard error of a mean of influences [m], or of that of their rows [2n, m]; NaN below two episodes."""
     if shares.shape[-1] < 2:
         return float("nan")
+    with np.errstate(over="ignore", invalid="ignore"):  # an error beyond the largest number cannot be told
+        return _root_mean_error(shares, weights)
+
+
+def _root_mean_error(shares: FloatArray, weights: FloatArray | None) -> float:
     if weights is not None:
         p = weights / np.sum(weights)
         return float(np.sqrt(np.sum((p * (shares - np.sum(p * shares))) ** 2)))

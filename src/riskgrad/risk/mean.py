@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from riskgrad.distortion import DistortionFunction
 from riskgrad.errors import UnknownNameError
 from riskgrad.risk.base import EVERY_AXIOM, Axiom, RiskMeasure
-from riskgrad.risk.sample import check_sample
+from riskgrad.risk.sample import check_sample, mean_of_products
 from riskgrad.risk.smoothness import Constants, Smoothness, mean_smoothness, weighted_mean_error
 from riskgrad.types import DiscreteLaw, FloatArray, IntArray
 
@@ -48,7 +48,7 @@ class Mean(RiskMeasure):
         """The mean of each row."""
         sample = check_sample(values, weights)
         if sample.weights is not None and self.estimator == "unbiased":
-            return np.mean(sample.weights * sample.values, axis=-1)
+            return mean_of_products(sample)
         return sample.mean()
 
     def value(self, law: DiscreteLaw) -> float:

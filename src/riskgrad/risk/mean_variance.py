@@ -45,7 +45,7 @@ from riskgrad.distortion.base import check_attitude
 from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.registry import write_name
 from riskgrad.risk.base import Axiom, RiskMeasure
-from riskgrad.risk.sample import Sample, check_sample
+from riskgrad.risk.sample import Sample, check_sample, mean_of_products, refuse_overflow
 from riskgrad.risk.smoothness import (
     Constants,
     Smoothness,
@@ -120,13 +120,17 @@ class MeanVariance(RiskMeasure):
             return np.mean(sample.values, axis=-1) - self.variance_price * spread
         if self.estimator == "self-normalized":
             return sample.mean() - self.variance_price * (_normalized_variance(sample) if self.lam else 0.0)
-        products = sample.weights * sample.values
+        with np.errstate(over="ignore", invalid="ignore"):
+            return refuse_overflow(mean_of_products(sample) - self.variance_price * self._product_variance(sample))
+
+    def _product_variance(self, sample: Sample) -> FloatArray | float:
+        """Give the variance of the unbiased estimator or of the paper's; 0 where it has no price."""
+        if not self.lam:
+            return 0.0
         if self.estimator == "unbiased":
-            pairs = sample.size * (sample.size - 1)
-            spread = _pair_sums(sample)[0] / pairs if self.lam else 0.0
-        else:
-            spread = np.var(products, axis=-1, ddof=1) if self.lam else 0.0
-        return np.mean(products, axis=-1) - self.variance_price * spread
+            squares, _, top = _pair_sums(sample)
+            return squares * top**2 / (sample.size * (sample.size - 1))
+        return np.var(cast("FloatArray", sample.weights) * sample.values, axis=-1, ddof=1)
 
     def value(self, law: DiscreteLaw) -> float:
         """The exact mean minus lambda times the exact variance."""
@@ -178,14 +182,18 @@ class MeanVariance(RiskMeasure):
 
 
 def _normalized_variance(sample: Sample) -> FloatArray:
-    squares, pairs = _pair_sums(sample)
-    if not np.all(pairs > 0.0):
+    squares, pairs, top = _pair_sums(sample)
+    with np.errstate(over="ignore", under="ignore"):
+        scale = np.where((top * top > 0.0) & np.isfinite(top * top), top * top, 1.0)
+    if not np.all(pairs * scale > 0.0):
         raise InputError("weights", "be positive for at least 2 returns, for a variance", "a single positive weight")
-    return squares / pairs
+    return squares * scale / (pairs * scale)
 
 
-def _pair_sums(sample: Sample) -> tuple[FloatArray, FloatArray]:
-    """Give sum_{i < j} psi_i psi_j (R_i - R_j)^2 [...] and 2 sum_{i < j} psi_i psi_j [...].
+def _pair_sums(sample: Sample) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Give sum_{i < j} psi_i psi_j (R_i - R_j)^2 [...], 2 sum_{i < j} psi_i psi_j [...] and the largest psi [...].
+
+    Both sums are told in units of the square of the largest psi.
 
     With the heaviest sample h set apart (weight a, the others w_i, sum W) and d_i = R_i - R_h these are
     (a + W) sum w d^2 - (sum w d)^2 and 2 a W + W^2 - sum w^2.
@@ -195,7 +203,7 @@ def _pair_sums(sample: Sample) -> tuple[FloatArray, FloatArray]:
     top = np.take_along_axis(weights, heaviest, axis=-1)
     others = weights.copy()
     np.put_along_axis(others, heaviest, 0.0, axis=-1)
-    others /= top  # the scale is put back at the end, so that products of tiny weights do not vanish
+    others /= top  # so that products of tiny weights do not vanish
     table = np.broadcast_to(sample.values, (*sample.shape, sample.size))
     distance = table - np.take_along_axis(table, np.broadcast_to(heaviest, (*sample.shape, 1)), axis=-1)
     rest = np.sum(others, axis=-1)
@@ -203,8 +211,7 @@ def _pair_sums(sample: Sample) -> tuple[FloatArray, FloatArray]:
     second = np.sum(others * distance * distance, axis=-1)
     squares = np.maximum((1.0 + rest) * second - first * first, 0.0)
     pairs = 2.0 * rest + np.maximum(rest * rest - np.sum(others * others, axis=-1), 0.0)
-    scale = top[..., 0] ** 2
-    return squares * scale, pairs * scale
+    return squares, pairs, top[..., 0]
 
 
 def mean_variance_smoothness(

@@ -21,12 +21,14 @@ infinite returns sort to the ends of a row, and the loop over the weights sees t
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.distortion import DistortionFunction
 from riskgrad.errors import InputError
+from riskgrad.reals import are_usable, as_reals, return_rule
 from riskgrad.types import FloatArray
 
 BLOCK = 1 << 15  # numbers worked on at once: 256 KiB, half of a usual second-level cache
@@ -60,8 +62,13 @@ class Sample:
         if self.weights is None:
             return np.mean(self.values, axis=-1)
         center = self.values[..., :1]  # shifting by a sample keeps the digits when the returns are large and alike
-        shifted = np.sum(self.weights * (self.values - center), axis=-1)
-        return center[..., 0] + shifted / np.sum(self.weights, axis=-1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            shifted = np.sum(self.weights * (self.values - center), axis=-1)
+            found = center[..., 0] + shifted / np.sum(self.weights, axis=-1)
+        if np.isfinite(found).all():
+            return found
+        # huge weights times huge returns: shares of the largest weight say the same
+        return Sample(self.values, self.weights / np.max(self.weights, axis=-1, keepdims=True)).mean()
 
 
 def check_sample(values: ArrayLike, weights: ArrayLike | None) -> Sample:
@@ -80,12 +87,12 @@ def check_sample(values: ArrayLike, weights: ArrayLike | None) -> Sample:
 
 def check_shapes(values: ArrayLike, weights: ArrayLike | None) -> Sample:
     """Check the shapes only, for estimators that meet bad numbers anyway on their way through the data."""
-    returns = np.asarray(values, dtype=np.float64)
+    returns = as_reals("values", values)
     if returns.ndim == 0 or returns.shape[-1] == 0:
         raise InputError("values", "hold at least one return along the last axis", f"shape {returns.shape}")
     if weights is None:
         return Sample(returns, None)
-    ratios = np.asarray(weights, dtype=np.float64)
+    ratios = as_reals("weights", weights)
     if ratios.ndim == 0 or ratios.shape[-1] != returns.shape[-1]:
         raise InputError("weights", f"have one entry per return ({returns.shape[-1]})", f"shape {ratios.shape}")
     sample = Sample(returns, ratios)
@@ -98,13 +105,12 @@ def check_shapes(values: ArrayLike, weights: ArrayLike | None) -> Sample:
 
 
 def refuse_bad_values(values: FloatArray) -> None:
-    """Raise if any return is NaN or infinite, naming the first."""
-    good = np.isfinite(values)
+    """Raise if any return is NaN, infinite or too large, naming the first."""
+    good = are_usable(values)
     if not good.all():
         where = tuple(int(i) for i in np.argwhere(~good)[0])
-        raise InputError(
-            "values", "be finite", f"{values[where]} at {_index_text(where)}", "no episode is dropped silently"
-        )
+        got = f"{values[where]} at {_index_text(where)}"
+        raise InputError("values", return_rule(float(values[where])), got, "no episode is dropped silently")
 
 
 def refuse_bad_weights(weights: FloatArray) -> None:
@@ -120,17 +126,32 @@ def refuse_bad_weights(weights: FloatArray) -> None:
         raise InputError(
             "weights", "not be all zero", f"no positive weight{where}", "the batch says nothing of this policy"
         )
-    total = np.sum(weights, axis=-1)
+    with np.errstate(over="ignore"):
+        total = np.sum(weights, axis=-1)
     if not np.all(np.isfinite(total)):
         raise InputError(
             "weights", "have a finite sum", float(np.max(total)), "pass exp(log ratio - largest log ratio)"
         )
 
 
+def mean_of_products(sample: Sample) -> FloatArray:
+    """Give the mean of psi R for each row [...], `eq:Jm_b`; refuse one that overflows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return refuse_overflow(np.mean(cast("FloatArray", sample.weights) * sample.values, axis=-1))
+
+
+def refuse_overflow(estimate: FloatArray) -> FloatArray:
+    """Give an estimate that weights and returns without fault lead to; refuse one that is too large for a number."""
+    if not np.isfinite(estimate).all():
+        rule = "give an estimate that fits into 64 bits"
+        raise InputError("weights times values", rule, "an overflow", "self-normalized estimators do not overflow")
+    return estimate
+
+
 def distorted_mean(g: DistortionFunction, values: FloatArray) -> FloatArray:
     """Give `eq:hat_rho_G1` for each row of values [..., m]: a sort and one product with fixed coefficients."""
     ordered = np.sort(np.ascontiguousarray(values), axis=-1)
-    if not np.isfinite(ordered[..., [0, -1]]).all():
+    if not are_usable(ordered[..., [0, -1]]).all():
         refuse_bad_values(values)
     return np.einsum("...m,m->...", ordered, _order_coefficients(g, values.shape[-1]))
 

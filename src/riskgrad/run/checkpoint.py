@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from riskgrad.errors import DamagedFileError
 from riskgrad.run import container
+from riskgrad.run.facts import check_facts
 
 SLOTS = ("checkpoint-a.rg", "checkpoint-b.rg")
 TURN = "turn"
@@ -73,7 +74,8 @@ def _read_slots(folder: Path) -> tuple[list[Checkpoint], list[str]]:
             continue
         try:
             arrays, facts = container.read_container(path)
-            whole.append(Checkpoint(int(facts["iteration"]), arrays, facts))
+            check_facts(str(path), arrays, facts, of_checkpoint=True)
+            whole.append(Checkpoint(facts["iteration"], arrays, facts))
         except DamagedFileError as error:
             damage.append(str(error))
     return whole, damage
@@ -85,5 +87,5 @@ def _turn_of(path: Path) -> int:
         return -1
     try:
         return int(container.read_container(path)[1][TURN])
-    except DamagedFileError:
+    except (DamagedFileError, KeyError, TypeError, ValueError):
         return -1

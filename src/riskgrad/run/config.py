@@ -11,6 +11,7 @@ tables, a float so that it reads back as the same float.
 import json
 import math
 import re
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, cast
 
@@ -26,6 +27,7 @@ HEAD: Final = """\
 # What this run was asked to do, every default spelled out. To do it again, to the bit on the same versions:
 #   riskgrad train --config config.toml --out another-folder
 """
+CHECKED: Final = "# checksum of what is above: "
 BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -73,7 +75,14 @@ def write_config(settings: Settings) -> str:
     if obstacles:
         head += "# A file cannot hold what is listed here: repeat the run from Python, with rg.train.\n"
         kept = {CANNOT: obstacles, **kept}
-    return f"{head}\n{write_toml(kept)}"
+    text = f"{head}\n{write_toml(kept)}"
+    return f"{text}{CHECKED}{zlib.crc32(text.encode()):08x}\n"
+
+
+def was_changed(text: str) -> bool:
+    """Say whether a configuration was changed after a run wrote it; one without the line of its checksum is none's."""
+    body, mark, check = text.rpartition(CHECKED)
+    return bool(mark) and check.strip() != f"{zlib.crc32(body.encode()):08x}"
 
 
 def is_obstacle(flag: str, obstacles: Sequence[str]) -> bool:

@@ -11,17 +11,25 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Mapping
+import zlib
+from collections.abc import Generator, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from riskgrad.errors import DamagedFileError, StorageError
+from riskgrad.errors import DamagedFileError, RiskgradError
+from riskgrad.run.files import open_for_writing, read_file, refuse
 
 VERSION = 1
 FACTS = "facts"
+MOST_GROWTH: Final = 100
+# what zipfile, numpy and json raise for what is not theirs, whatever its checksum says
+STRANGE: Final = (
+    *(ValueError, LookupError, TypeError, EOFError, OSError, OverflowError, MemoryError, NotImplementedError),
+    *(AttributeError, RecursionError, RuntimeError, zipfile.BadZipFile, zlib.error, SyntaxError),
+)
 
 Arrays = dict[str, NDArray[Any]]
 Facts = dict[str, Any]
@@ -49,7 +57,9 @@ def write_whole(path: Path, content: bytes) -> None:
     beside = path.with_name(path.name + ".writing")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with beside.open("wb") as file:
+        with contextlib.suppress(FileNotFoundError):
+            beside.unlink()  # left by a crash, or a link
+        with open_for_writing(beside) as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -64,7 +74,7 @@ def write_whole(path: Path, content: bytes) -> None:
 def read_container(path: Path) -> tuple[Arrays, Facts]:
     """Read what `write_container` wrote; refuse a file that is damaged or of another kind."""
     try:
-        head, _, content = path.read_bytes().partition(b"\n")
+        head, _, content = read_file(path).partition(b"\n")
     except OSError as error:
         refuse("read", path, error)
     words = head.decode(errors="replace").split(" ")
@@ -77,13 +87,32 @@ def read_container(path: Path) -> tuple[Arrays, Facts]:
         )
     if words[3] != str(len(content)) or words[2] != hashlib.sha256(content).hexdigest():
         raise DamagedFileError(f"{path} is damaged: its checksum does not match")
-    try:
+    with explain_strange(f"{path} does not hold arrays and facts"):
+        _refuse_out_of_proportion(path, content)
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             arrays: Arrays = {name: archive[name] for name in archive.files}
-        facts: Facts = json.loads(arrays.pop(FACTS).tobytes())
-    except (ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise DamagedFileError(f"{path} does not hold arrays and facts: {error}") from error
+        facts: Facts = dict(json.loads(arrays.pop(FACTS).tobytes()))
     return arrays, facts
+
+
+@contextlib.contextmanager
+def explain_strange(what: str) -> Generator[None]:
+    """Say in one line that something could not be read; a checksum that is right proves no good will."""
+    try:
+        yield
+    except RiskgradError:
+        raise
+    except STRANGE as error:
+        raise DamagedFileError(f"{what}: {type(error).__name__}: {error}") from error
+
+
+def _refuse_out_of_proportion(path: Path, content: bytes) -> None:
+    """Refuse an archive that unpacks to much more than it is; riskgrad packs nothing, and some fill a machine."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        unpacked = sum(entry.file_size for entry in archive.infolist())
+    if unpacked > MOST_GROWTH * len(content):
+        grows = f"{len(content)} bytes unpack to {unpacked}"
+        raise DamagedFileError(f"{path} is refused: its {grows}, more than {MOST_GROWTH} times as much")
 
 
 def sync_folder(folder: Path) -> None:
@@ -95,9 +124,3 @@ def sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def refuse(verb: str, path: Path, error: OSError, advice: str = "") -> NoReturn:
-    """Turn what the system said into one clear line."""
-    reason = (error.strerror or str(error)).lower()
-    raise StorageError(f"cannot {verb} {path}: {reason}" + (f"; {advice}" if advice else "")) from error

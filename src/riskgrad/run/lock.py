@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from riskgrad.errors import StorageError
-from riskgrad.run.container import refuse
+from riskgrad.run.files import refuse
 
 LOCK: Final = "lock"
 FLAGS: Final = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)

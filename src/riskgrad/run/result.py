@@ -17,15 +17,18 @@ import gymnasium
 import numpy as np
 
 import riskgrad
-from riskgrad.errors import DamagedFileError, InputError, StorageError
+from riskgrad.checks import check_path
+from riskgrad.errors import InputError, StorageError
 from riskgrad.evaluation.bootstrap import Bootstrap, bootstrap_intervals
 from riskgrad.policy import Normalized, Policy
 from riskgrad.policy.base import rebuild_policy
 from riskgrad.risk import RiskMeasure, parse
 from riskgrad.run.acting import Actor
 from riskgrad.run.checkpoint import latest_checkpoint
-from riskgrad.run.container import Arrays, Facts, read_container, write_container
+from riskgrad.run.container import Arrays, Facts, explain_strange, read_container, write_container
 from riskgrad.run.export import export_policy
+from riskgrad.run.facts import THETAS, check_facts
+from riskgrad.run.files import refuse
 from riskgrad.run.look import Look, flatten_look, read_look
 from riskgrad.run.player import RunPlayer
 from riskgrad.run.store import Line, read_history
@@ -35,7 +38,6 @@ from riskgrad.run.verdict import judge_history
 from riskgrad.settings import Settings
 from riskgrad.types import FloatArray
 
-THETAS: Final = ("theta", "random_theta", "last_theta")
 ADVICE: Final = "write rg.load(path, {0}=...) in Python; rg.report takes such a run"
 HANDED: Final = "handed."  # what a stopped run handed back, beside the state that it goes on from
 PACKAGES: Final = ("numpy", "scipy", "numba", "gymnasium")  # their versions decide the numbers
@@ -171,10 +173,14 @@ class Run:
 
     def _policy_of(self, name: str) -> Policy:
         facts = self.settings.policy_facts
-        found = self.given_policy or rebuild_policy(facts)
-        if found is None:
-            raise InputError("policy", "be given to load this run", facts.get("text"), ADVICE.format("policy"))
-        return with_statistics(found, self.normalization.get(name))
+        with explain_strange("the policy of this run cannot be rebuilt"):
+            found = self.given_policy or rebuild_policy(facts)
+            if found is None:
+                raise InputError("policy", "be given to load this run", facts.get("text"), ADVICE.format("policy"))
+            whole = with_statistics(found, self.normalization.get(name))
+        if whole.dim != self.theta.size:
+            raise InputError("policy", f"have {self.theta.size} parameters, as the run has", whole.dim)
+        return whole
 
     def act(self, obs: Any, greedy: bool | None = None) -> Any:
         """Give the action of the trained policy, as the environment takes it; refuse a policy with memory.
@@ -236,7 +242,9 @@ class Run:
             "versions": self.versions,
         }
         thetas = {name: getattr(self, name) for name in THETAS}
-        write_container(Path(path), {**thetas, **flatten_look(self.look), **_flatten(self.normalization)}, facts)
+        write_container(
+            check_path("path", path), {**thetas, **flatten_look(self.look), **_flatten(self.normalization)}, facts
+        )
 
     def __repr__(self) -> str:
         state = "finished" if self.finished else "stopped"
@@ -258,22 +266,23 @@ def load(path: str | Path, policy: Policy | None = None, risk: RiskMeasure | Non
     Returns:
         the run.
     """
-    place = Path(path)
-    if place.is_dir():
+    place = check_path("path", path)
+    if _is_folder(place):
         newest = latest_checkpoint(place)
         if newest is None:
             raise StorageError(f"cannot read {place}: no checkpoint of a run is in this folder")
         lines, damage = read_history(place, newest.facts["history_bytes"], newest.iteration)
-        arrays, facts = _handed_back(newest.arrays, newest.facts)
+        with explain_strange(f"{place} does not hold a run"):
+            arrays, facts = _handed_back(newest.arrays, newest.facts)
+            check_facts(str(place), arrays, {**facts, "history": []})
         remarks = [*facts["remarks"], *(note for note in (newest.note, damage) if note)]
         facts = {**facts, "history": lines, "remarks": remarks}
     else:
         arrays, facts = read_container(place)
+        check_facts(str(place), arrays, facts)
     run = run_from_facts(arrays, facts, policy, risk)
-    try:
+    with explain_strange(f"{place} does not say what its environment shows and takes"):
         _ = run.settings.spaces and Translator.of_facts(run.settings.spaces)
-    except InputError as problem:
-        raise DamagedFileError(f"{place} does not say what its environment shows and takes: {problem}") from problem
     return run
 
 
@@ -281,6 +290,13 @@ def _handed_back(arrays: Arrays, facts: Facts) -> tuple[Arrays, Facts]:
     """Give what a checkpoint holds of the run that was handed back when it was stopped; all of it if it was not."""
     found = {name.removeprefix(HANDED): array for name, array in arrays.items() if name.startswith(HANDED)}
     return (found, {**facts, **facts["handed"]}) if found else (arrays, facts)
+
+
+def _is_folder(place: Path) -> bool:
+    try:
+        return place.is_dir()
+    except OSError as error:  # a name that is too long, or not to be looked at
+        refuse("read", place, error)
 
 
 def run_from_facts(arrays: Arrays, facts: Facts, policy: Policy | None, risk: RiskMeasure | None = None) -> Run:

@@ -24,7 +24,7 @@ import zlib
 from collections.abc import Generator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 from numpy.typing import NDArray
 
@@ -32,7 +32,8 @@ from riskgrad.critic.log import StepLog, read_blocks
 from riskgrad.errors import DamagedFileError, InputError, StorageError
 from riskgrad.run.checkpoint import Checkpoint, latest_checkpoint, save_checkpoint
 from riskgrad.run.config import CONFIG, write_config
-from riskgrad.run.container import refuse
+from riskgrad.run.facts import check_line
+from riskgrad.run.files import open_for_writing, read_file, refuse, size_of, write_text
 from riskgrad.run.lock import lock_folder
 from riskgrad.settings import Settings
 
@@ -57,10 +58,9 @@ class Recorder:
         self._folder = folder
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            _cut(folder / HISTORY, length)
             with contextlib.ExitStack() as stack:
-                self._history = stack.enter_context((folder / HISTORY).open("ab"))
-                self._timings = stack.enter_context((folder / TIMINGS).open("ab"))
+                self._history = stack.enter_context(_open_after(folder / HISTORY, length))
+                self._timings = stack.enter_context(open_for_writing(folder / TIMINGS, append=True))
                 self._files = stack.pop_all()
         except DamagedFileError:
             raise
@@ -125,8 +125,7 @@ def read_history(folder: Path, length: int, iterations: int) -> tuple[list[Line]
     """
     path = folder / HISTORY
     try:
-        with path.open("rb") as file:
-            content = file.read(length)
+        content = read_file(path, length)
     except FileNotFoundError:
         content = b""
     except OSError as error:
@@ -164,9 +163,10 @@ def _checked(text: bytes) -> Line | None:
         return None
     try:
         line: Line = json.loads(plain)
-        return line if type(line["iteration"]) is int else None
-    except (ValueError, KeyError, RecursionError):  # a checksum that is right proves no good will
+        check_line("a line", line)
+    except (ValueError, RecursionError, DamagedFileError):  # a checksum that is right proves no good will
         return None
+    return line
 
 
 def read_bytes(path: Path, length: int) -> bytes:
@@ -174,8 +174,7 @@ def read_bytes(path: Path, length: int) -> bytes:
     if length == 0:
         return b""
     try:
-        with path.open("rb") as file:
-            content = file.read(length)
+        content = read_file(path, length)
     except OSError as error:
         refuse("read", path, error)
     if len(content) < length:
@@ -186,8 +185,7 @@ def read_bytes(path: Path, length: int) -> bytes:
 def append_bytes(path: Path, length: int, content: bytes) -> None:
     """Append to a file after its first `length` bytes, and bring it to the disk; what followed them is let go."""
     try:
-        _cut(path, length)
-        with path.open("ab") as file:
+        with _open_after(path, length) as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -209,13 +207,12 @@ def _finite(value: object) -> object:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _cut(path: Path, length: int) -> None:
-    """Shorten a file to `length` bytes; refuse one that is shorter already."""
-    size = path.stat().st_size if path.exists() else 0
+def _open_after(path: Path, length: int) -> BinaryIO:
+    """Open a file to write after its first `length` bytes; refuse one that is shorter. What followed them is let go."""
+    size = size_of(path)
     if size < length:
         raise DamagedFileError(f"{path} is shorter than its checkpoint says: {size} bytes of {length}")
-    if size > length:
-        os.truncate(path, length)
+    return open_for_writing(path, append=True, length=length)
 
 
 class Store:
@@ -297,15 +294,8 @@ def open_store(folder: str | Path | None, resume: str | Path | None, settings: S
         history = [] if found is None else _whole_history(place, found)
         with Recorder(place, 0 if found is None else found.facts["history_bytes"]) as recorder:
             if found is None:
-                _write(place / CONFIG, write_config(settings))
+                write_text(place / CONFIG, write_config(settings))
             yield Store(place, found, history, recorder)
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        refuse("write", path, error, "choose a folder that can be written")
 
 
 def refuse_other_settings(before: Settings, now: Settings) -> None:

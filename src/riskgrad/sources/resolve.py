@@ -27,7 +27,7 @@ import gymnasium
 
 from riskgrad.checks import check_env_options
 from riskgrad.envs import CompiledEnv
-from riskgrad.errors import InputError, UnknownNameError
+from riskgrad.errors import InputError, TooLargeError, UnknownNameError
 from riskgrad.making import close_or_warn, explain_failure, full_id
 from riskgrad.mdp import FiniteMDP
 from riskgrad.mdp.models import MODELS
@@ -39,6 +39,7 @@ from riskgrad.types import Choice, States
 
 Environment = str | FiniteMDP | CompiledEnv | Source | gymnasium.Env[Any, Any] | Callable[..., Any]
 
+MOST_PARAMETERS = 100_000_000  # 0.8 GB, of which an algorithm holds several
 KINDS = "a Gymnasium id, class, factory or environment, a FiniteMDP, a CompiledEnv, or a source of episodes"
 
 
@@ -163,11 +164,18 @@ def make_policy(source: Source, name: str | None = None) -> Policy:
     """
     gives, takes = source.gives, source.takes
     name = usual_name(source) if name is None else name
+    if not isinstance(name, str):
+        raise InputError("policy", "be a policy, or the name of one such as 'mlp'", name)
     name, _, details = name.partition(":")
     kind = POLICIES.find(name, "or pass a policy")
     if gives is None or takes is None:
         raise InputError("policy", "be given for a source that does not say what it gives and takes", name)
-    return kind.fit_as(gives, takes, details)
+    made = kind.fit_as(gives, takes, details)
+    if made.dim > MOST_PARAMETERS:
+        rule = f"have at most {MOST_PARAMETERS:,} parameters"
+        advice = "pass a policy of your own, or an environment that says less"
+        raise TooLargeError(f"policy {name!r} for {gives} and {takes}", rule, made.dim, advice)
+    return made
 
 
 def usual_name(source: Source) -> str:

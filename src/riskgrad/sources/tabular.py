@@ -45,6 +45,7 @@ from riskgrad.mdp.from_gym import has_table
 from riskgrad.policy import Policy
 from riskgrad.policy.memory import Memory
 from riskgrad.random import Stream
+from riskgrad.reals import as_reals
 from riskgrad.sources.base import EnvOptions, Source, check_fit
 from riskgrad.sources.gymnasium.recipe import EnvRecipe, is_id_or_env
 from riskgrad.types import Choice, Episodes, FloatArray, IntArray, Returns, States, Steps, digest
@@ -117,7 +118,7 @@ class TabularSource(Source):
         self, tables: ArrayLike, episodes: int, stream: Stream, pairs: ArrayLike | None = None
     ) -> Returns:
         """Play m episodes of each of P policies that are given as probabilities [P, S, A]; rows must sum to 1."""
-        found = np.asarray(tables, dtype=np.float64)
+        found = as_reals("tables", tables)
         shape = (self.mdp.n_states, self.mdp.n_actions)
         if found.ndim != 3 or found.shape[1:] != shape:
             raise InputError("tables", f"have shape (P, {shape[0]}, {shape[1]})", f"shape {found.shape}")

@@ -10,14 +10,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from riskgrad.checks import check_theta
 from riskgrad.critic.log import StepLog
 from riskgrad.critic.quantiles import QuantileCritic
 from riskgrad.policy import Policy
 from riskgrad.run.checkpoint import Checkpoint
+from riskgrad.run.container import explain_strange
+from riskgrad.run.facts import THETAS
 from riskgrad.run.look import Look, flatten_look, read_look
 from riskgrad.run.result import (
     HANDED,
-    THETAS,
     changed_versions,
     flatten_iterates,
     read_statistics,
@@ -140,7 +142,16 @@ def read_progress(
         versions: what it goes on with.
         log: the steps that were played up to it, for an algorithm that keeps them.
     """
+    with explain_strange(f"the checkpoint of iteration {found.iteration} does not hold the state of a run"):
+        return _read_progress(policy, found, history, versions, log)
+
+
+def _read_progress(
+    policy: Policy, found: Checkpoint, history: list[Line], versions: dict[str, str], log: StepLog | None
+) -> Progress:
     arrays, facts = found.arrays, found.facts
+    for name in THETAS:
+        check_theta(arrays[name], policy.dim)
     statistics = read_statistics(arrays)
     best, random, now = (
         Iterate(with_statistics(policy, statistics.get(name)), np.asarray(arrays[name])) for name in THETAS

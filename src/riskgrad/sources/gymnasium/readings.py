@@ -18,11 +18,30 @@ def as_number(value: Any) -> float | int:
     return array.item()
 
 
+def as_real(value: Any) -> float:
+    """Give a plain number as a float; refuse an integer that is too large for one."""
+    return float(as_number(value))
+
+
+def is_over(terminated: Any, truncated: Any) -> bool:
+    """Say whether an episode is over by what a step says; refuse what is not True or False, such as "False" or NaN."""
+    return _as_flag("terminated", terminated) | _as_flag("truncated", truncated)
+
+
+def _as_flag(name: str, value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    array = np.asarray(value)
+    if array.size != 1 or array.dtype.kind not in "biu" or array.item() not in (0, 1):
+        raise TypeError(f"{name} has to be True or False, got {value!r}")
+    return bool(array.item())
+
+
 def as_numbers(values: list[Any]) -> FloatArray | None:
     """Give plain numbers [B] from as many as `as_number` takes; None where they have to be converted one by one."""
     try:
         array = np.array(values)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     if array.ndim == 1 and array.dtype.char == "d":  # what most environments give
         return array

@@ -42,11 +42,8 @@ class EnvRecipe:
         if isinstance(env, gymnasium.Env) and given:
             raise InputError("env_options", "come with an id, a class or a factory, not an environment", sorted(given))
         if isinstance(env, str):
-            try:
+            with explain_failure(env, "be an environment that gymnasium.make can build"):
                 return cls(_find_spec(env), given)
-            except (gymnasium.error.Error, ImportError) as error:
-                rule = "be an environment that gymnasium.make can build"
-                raise InputError("env", rule, env, str(error)) from error
         if not isinstance(env, EnvSpec | gymnasium.Env) and not callable(env):
             raise InputError("env", "be a Gymnasium id, a class or factory, or an environment", env)
         return cls(env, given)
@@ -55,6 +52,11 @@ class EnvRecipe:
     def is_single(self) -> bool:
         """Whether there is one environment only, which cannot be made again."""
         return _is_env(self.what)
+
+    @property
+    def makes_anew(self) -> bool:
+        """Whether every environment is made for whoever asks; a factory may hand out one again."""
+        return isinstance(self.what, EnvSpec | type)
 
     def make(self, **more: Any) -> Env:
         """Make an environment, with its wrappers; or give the one there is."""

@@ -102,6 +102,7 @@ class GymnasiumSource(Source):
             check_count("lanes", lanes),
             None if step_timeout is None else check_positive("step_timeout", step_timeout),
         )
+        self.makes_anew = self._rules.recipe.makes_anew  # not those of a user or a factory
         self._player = Player(self._rules)
         self._work = LocalWork(self._rules, self._player)
         self.backend: Workers = workers

@@ -59,7 +59,7 @@ class VectorLanes:
                 actions = turn.actions(observations)
                 found, rewards, terminated, truncated, _ = env.step(self.writer.write(actions))
                 observations = self.read(found)
-                over = np.asarray(terminated | truncated)
+                over = _as_flags(terminated | truncated, len(block.rows))
                 turn.add(np.asarray(rewards, dtype=np.float64), over)
                 step += 1
                 if env.metadata.get("autoreset_mode") == AutoresetMode.DISABLED and np.any(over) and len(turn.busy):
@@ -87,6 +87,14 @@ class VectorLanes:
                 self._envs.pop(next(iter(self._envs))).close()
             self._envs[lanes] = self._make(lanes)
         return self._envs[lanes]
+
+
+def _as_flags(over: Any, lanes: int) -> NDArray[np.bool_]:
+    """Give which lanes are over; refuse what is not one True or False for each."""
+    found = np.asarray(over)
+    if found.dtype != np.bool_ or found.shape != (lanes,):
+        raise TypeError(f"terminated and truncated have to be {lanes} times True or False, got {over!r}")
+    return found
 
 
 class _VectorRun:

@@ -3,6 +3,7 @@
 Errors name the row as it came, counting from 0. Reading a Parquet file runs nothing that the file contains.
 """
 
+import contextlib
 import importlib
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,7 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskgrad.errors import InputError
+from riskgrad.checks import check_path
+from riskgrad.errors import InputError, RiskgradError
+from riskgrad.reals import LARGEST_RETURN, are_usable, as_array, as_reals
 from riskgrad.types import FloatArray, IntArray
 
 REQUIRED = ("episode_id", "t", "action", "reward")
@@ -30,18 +33,36 @@ def parquet_batches(path: str | Path, rows: int = ROWS_PER_BATCH) -> Iterator[di
         rows: the largest batch.
     """
     parquet: Any = importlib.import_module("pyarrow.parquet")
-    arrow: Any = importlib.import_module("pyarrow")
-    if not Path(path).is_file():
+    place = check_path("path", path)
+    if not _is_file(place):
         raise InputError("path", "be a Parquet file", str(path), "there is no such file")
     try:
-        with parquet.ParquetFile(path) as file:
+        with parquet.ParquetFile(place) as file:
             wanted = [name for name in file.schema_arrow.names if _is_log_column(name)]
             first = 0
             for batch in file.iter_batches(batch_size=rows, columns=wanted):
                 yield {name: _read_column(name, batch.column(name), first) for name in wanted}
                 first += batch.num_rows
-    except arrow.ArrowInvalid as error:
-        raise InputError("path", "be a whole Parquet file", str(path), str(error).splitlines()[0]) from None
+    except RiskgradError:
+        raise
+    except Exception as error:  # of a damaged file pyarrow raises errors of many kinds, some of them Python's own
+        words = next(iter(str(error).splitlines()), type(error).__name__)
+        raise InputError("path", "be a whole Parquet file", str(path), words) from error
+
+
+def _is_file(place: Path) -> bool:
+    with contextlib.suppress(OSError):  # a name that is too long, or not to be looked at
+        return place.is_file()
+    return False
+
+
+def as_column(name: str, given: object) -> NDArray[Any]:
+    """Give a column as an array; one that holds neither integers, strings nor truth values has to hold real numbers."""
+    found = as_array(f"column {name}", given)
+    if type(given) is np.ndarray and found.dtype.kind != "O":
+        return found
+    plain = name == "episode_id" and found.dtype.kind in "OUS"
+    return found if plain or found.dtype.kind in "iu" else as_reals(f"column {name}", given)
 
 
 def _is_log_column(name: str) -> bool:
@@ -96,7 +117,7 @@ def _check_names(columns: Columns, given: list[str]) -> None:
 
 def index_column(name: str, column: NDArray[Any], count: int | None = None) -> IntArray:
     """Check that a column holds integers from 0, and below `count` where it is given."""
-    if not np.issubdtype(column.dtype, np.integer):
+    if column.dtype.kind not in "iu":
         raise InputError(f"column {name}", "hold integers", str(column.dtype))
     if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
         raise InputError(f"n_{name}s", "be a positive integer", count)
@@ -110,13 +131,14 @@ def finite_column(name: str, column: NDArray[Any]) -> FloatArray:
     """Check that a column holds finite numbers."""
     numbers = _float_column(name, column)
     _require(np.isfinite(numbers), name, "be finite", numbers)
+    _require(are_usable(numbers), name, f"be at most {LARGEST_RETURN:g} in size", numbers)
     return numbers
 
 
 def _float_column(name: str, column: NDArray[Any]) -> FloatArray:
-    if not (np.issubdtype(column.dtype, np.integer) or np.issubdtype(column.dtype, np.floating)):
+    if column.dtype.kind not in "iuf":
         raise InputError(f"column {name}", "hold numbers", str(column.dtype))
-    return column.astype(np.float64, copy=False)
+    return as_reals(f"column {name}", column)
 
 
 def log_behavior_column(columns: Columns) -> FloatArray:
@@ -167,7 +189,7 @@ def sort_episodes(ids: NDArray[Any], times: IntArray) -> tuple[IntArray, IntArra
 
 def _codes(ids: NDArray[Any]) -> IntArray:
     """Give integers that sort as the ids do."""
-    if np.issubdtype(ids.dtype, np.integer):
+    if ids.dtype.kind in "iu":
         return ids.astype(np.int64, copy=False)
     names = ids.tolist()
     if not all(isinstance(name, str) for name in names):

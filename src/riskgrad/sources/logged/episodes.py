@@ -16,7 +16,6 @@ Decided here:
   (`parquet_batches`). Another format is one more function that yields batches; all are checked in `columns`.
 """
 
-import math
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
@@ -26,9 +25,11 @@ from typing import Never
 import numpy as np
 from numpy.typing import ArrayLike
 
+from riskgrad.checks import check_range
 from riskgrad.errors import InputError
 from riskgrad.policy import Policy
 from riskgrad.random import Stream
+from riskgrad.risk.sample import refuse_bad_values
 from riskgrad.sources.base import Source, shown_to
 from riskgrad.sources.logged import columns as logged_columns
 from riskgrad.sources.logged.columns import Columns, parquet_batches
@@ -201,7 +202,7 @@ class LoggedEpisodes(Source):
             "state": state,
             "obs": obs,
         }
-        columns = {name: np.asarray(column) for name, column in given.items() if column is not None}
+        columns = {name: logged_columns.as_column(name, column) for name, column in given.items() if column is not None}
         return cls.from_batches([columns], discount, n_actions, return_range)
 
     @classmethod
@@ -230,6 +231,7 @@ class LoggedEpisodes(Source):
         observations = logged_columns.observation_column(columns)
         order, offsets = logged_columns.sort_episodes(columns["episode_id"], times)
         values = np.add.reduceat((rewards * np.power(float(discount), times))[order], offsets[:-1])
+        refuse_bad_values(values)
         batch = Episodes(
             values=freeze(values),
             lengths=freeze(np.diff(offsets)),
@@ -257,8 +259,8 @@ class LoggedEpisodes(Source):
 def _check_return_range(given: tuple[float, float] | None, values: FloatArray) -> tuple[float, float] | None:
     if given is None:
         return None
-    low, high = float(given[0]), float(given[1])
-    if not (math.isfinite(low) and math.isfinite(high) and low <= np.min(values) and high >= np.max(values)):
+    low, high = check_range("return_range", given)
+    if low > np.min(values) or high < np.max(values):
         seen = (float(np.min(values)), float(np.max(values)))
         raise InputError("return_range", f"hold every logged return, which span {seen}", given)
     return low, high

@@ -1,0 +1,99 @@
+"""How files of a run are opened: nothing is written through a link, and only what is a file is read.
+
+A folder that came from elsewhere may hold links and pipes. Who writes through a link writes where its maker wants, and
+who opens a pipe waits for ever.
+"""
+
+import contextlib
+import errno
+import io
+import os
+import stat
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn
+
+from riskgrad.errors import StorageError
+
+AT_ONCE = getattr(os, "O_NONBLOCK", 0)  # a pipe without a writer is opened, and then refused
+PLAIN = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | AT_ONCE
+BINARY = getattr(os, "O_BINARY", 0)  # Windows
+
+
+def open_for_writing(path: Path, *, append: bool = False, length: int | None = None) -> BinaryIO:
+    """Open a file to write to, made if it is not there; refuse a link, and whatever else is no file.
+
+    Args:
+        path: the file.
+        append: write after what is there, rather than anew.
+        length: bytes of it to keep, of those that are there.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if append else os.O_TRUNC) | PLAIN | BINARY
+    handle = os.open(path, flags, 0o666)
+    try:
+        _require_file(handle)
+        if length is not None:
+            os.ftruncate(handle, length)
+        return os.fdopen(handle, "ab" if append else "wb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+def read_file(path: Path, length: int = -1) -> bytes:
+    """Read a file, or its first `length` bytes; refuse what is no file."""
+    handle = os.open(path, os.O_RDONLY | AT_ONCE | BINARY)
+    with io.FileIO(handle, "rb") as file:
+        _require_file(handle)
+        return file.readall() if length < 0 else _read_up_to(file, length)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text anew, its folder made if it is not there; refuse in one line where that cannot be."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open_for_writing(path) as file:
+            file.write(text.encode("utf-8"))
+    except OSError as error:
+        refuse("write", path, error, "choose a place that can be written")
+
+
+def refuse_unwritable(path: Path) -> None:
+    """Refuse a place where nothing can be written, before the work whose result is to go there."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        there = path.exists()
+        open_for_writing(path, append=True).close()
+        if not there:
+            path.unlink()
+    except OSError as error:
+        refuse("write", path, error, "choose a place that can be written")
+
+
+def size_of(path: Path) -> int:
+    """Give the bytes of a file; 0 where there is none."""
+    with contextlib.suppress(FileNotFoundError):
+        return os.lstat(path).st_size
+    return 0
+
+
+def refuse(verb: str, path: Path, error: OSError, advice: str = "") -> NoReturn:
+    """Turn what the system said into one clear line."""
+    reason = (error.strerror or str(error)).lower()
+    named = Path(error.filename) if isinstance(error.filename, str) else path
+    if error.errno == errno.ELOOP and named.is_symlink():
+        reason = f"{'it' if named == path else named.name} is a symbolic link"
+    raise StorageError(f"cannot {verb} {path}: {reason}" + (f"; {advice}" if advice else "")) from error
+
+
+def _read_up_to(file: Any, length: int) -> bytes:
+    """Read until there is enough or no more, in pieces: a length that a stranger wrote is not believed."""
+    parts: list[bytes] = []
+    while length > 0 and (part := file.read(min(length, 1 << 20))):
+        parts.append(part)
+        length -= len(part)
+    return b"".join(parts)
+
+
+def _require_file(handle: int) -> None:
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        raise OSError(errno.EINVAL, "not a file")
