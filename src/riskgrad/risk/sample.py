@@ -129,7 +129,8 @@ def refuse_bad_weights(weights: FloatArray) -> None:
 
 def distorted_mean(g: DistortionFunction, values: FloatArray) -> FloatArray:
     """Give `eq:hat_rho_G1` for each row of values [..., m]: a sort and one product with fixed coefficients."""
-    ordered = np.sort(np.ascontiguousarray(values), axis=-1)
+    in_order = values.ndim == 1 and bool(np.all(values[:-1] <= values[1:]))  # as many measures of one sample find it
+    ordered = values if in_order else np.sort(np.ascontiguousarray(values), axis=-1)
     if not np.isfinite(ordered[..., [0, -1]]).all():
         refuse_bad_values(values)
     return np.einsum("...m,m->...", ordered, _order_coefficients(g, values.shape[-1]))

@@ -17,9 +17,10 @@ from gymnasium.vector import VectorEnv
 
 from riskgrad.backend.beacon import Watched
 from riskgrad.errors import InputError
-from riskgrad.making import close_or_warn, strip_wrappers, time_limit
+from riskgrad.making import close_or_warn, find_limit, strip_wrappers
 from riskgrad.sources.gymnasium.blocks import BlockResult, EpisodeBlock
 from riskgrad.sources.gymnasium.lanes import SingleLanes
+from riskgrad.sources.gymnasium.readings import has_parts
 from riskgrad.sources.gymnasium.recipe import Env, EnvRecipe, name_of
 from riskgrad.sources.gymnasium.spaces import action_writer, batch_reader, observation_reader
 from riskgrad.sources.gymnasium.vector import VectorLanes
@@ -66,10 +67,8 @@ class Player:
         self._rules = rules
         first = rules.recipe.make()
         self.name = name_of(first)
-        limit = time_limit(first) if rules.horizon is None else rules.horizon
-        if limit is None:
-            raise InputError("horizon", f"be given, since {self.name} has no time limit of its own", None)
-        self.horizon = limit
+        self.limit = find_limit(first, rules.horizon)
+        self.horizon = self.limit.steps
         self.space, self.action_space = (_space(first, name) for name in ("observation_space", "action_space"))
         one_hot = strip_wrappers(first) is first.unwrapped and bool(first.unwrapped.metadata.get("soft_one_hot"))
         self.writer = action_writer(self.action_space)
@@ -118,7 +117,7 @@ class Player:
         rules, read = self._rules, batch_reader(self.space, self._counts)
         if rules.native is False:
             return None
-        trial = None if read is None else self._try_vector_form()
+        trial = None if read is None or has_parts(self.action_space) else self._try_vector_form()
         if trial is None or read is None:
             if rules.native:
                 raise InputError("native", "be None for an environment without a vector form of its own", rules.native)

@@ -1,11 +1,13 @@
 """Numbers, arrays and parts, as environments give them: each has to be of its space, and is refused in one line."""
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from gymnasium import Space, spaces
 
 from riskgrad.types import FloatArray
+
+WRONG_SPACE: Final = "gymnasium.wrappers.TransformObservation gives it a space that holds all of them"
 
 
 def as_number(value: Any) -> float | int:
@@ -16,6 +18,14 @@ def as_number(value: Any) -> float | int:
     if array.size != 1 or array.dtype.kind not in "iufb":
         raise TypeError(f"a number was expected, got {value!r}")
     return array.item()
+
+
+def as_reward(value: Any) -> float | int:
+    """Give a reward as a plain number; refuse one of several numbers by the wrapper that weighs them."""
+    if np.size(value) > 1:
+        advice = "weigh them by mo_gymnasium.wrappers.LinearReward or gymnasium.wrappers.TransformReward"
+        raise TypeError(f"the reward has {np.size(value)} numbers, and a return has one: {advice}")
+    return as_number(value)
 
 
 def as_numbers(values: list[Any]) -> FloatArray | None:
@@ -35,7 +45,7 @@ def read_state(found: Any, n: int, start: int) -> int:
     value = as_number(found)
     state = int(value) - start
     if state != value - start or not 0 <= state < n:
-        raise ValueError(f"the observation {value} is not among the {n} states from {start}")
+        raise ValueError(f"the observation {value} is not among the {n} states from {start}; {WRONG_SPACE}")
     return state
 
 

@@ -105,6 +105,7 @@ class GymnasiumSource(Source):
         self._player = Player(self._rules)
         self._work = LocalWork(self._rules, self._player)
         self.backend: Workers = workers
+        self._limit_reached = False
         if self.backend.workers > 1:
             pickle.dumps(self._work)  # refuses an environment that other processes cannot make
 
@@ -122,6 +123,13 @@ class GymnasiumSource(Source):
     def discount(self) -> float:
         """The discount of its returns."""
         return self._discount
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where the horizon comes from, if not from the user or a time limit; whether it was reached; what is read."""
+        limit, reached = self._player.limit, self._limit_reached
+        found = (limit.note, limit.warning if reached else "", *self._player.reader.notes)
+        return tuple(note for note in found if note)
 
     @property
     def native(self) -> bool:
@@ -266,7 +274,7 @@ class GymnasiumSource(Source):
 
     def _map(self, blocks: list[EpisodeBlock]) -> list[BlockResult]:
         try:
-            return self.backend.map(self._work, self._with_room(blocks))
+            return self._watch(self.backend.map(self._work, self._with_room(blocks)))
         except OverdueError as late:
             block, place = blocks[late.task], late.place
             found = np.flatnonzero(environment_seeds(block.streams) == place.seed)
@@ -285,6 +293,13 @@ class GymnasiumSource(Source):
         return [
             replace(block, room=find_room() * len(block.rows) // total) if block.keep else block for block in blocks
         ]
+
+    def _watch(self, results: list[BlockResult]) -> list[BlockResult]:
+        """See whether episodes reach a limit that nobody gave."""
+        limit = self._player.limit
+        if limit.is_default and not self._limit_reached:
+            self._limit_reached = any(np.any((part.lengths >= limit.steps) & ~part.ended) for part in results)
+        return results
 
     @classmethod
     def from_env(cls, env: Any, options: EnvOptions) -> "GymnasiumSource | None":
