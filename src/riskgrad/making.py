@@ -5,7 +5,7 @@ import sys
 import warnings
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 import gymnasium
 import numpy as np
@@ -123,10 +123,11 @@ def find_limit(env: "gymnasium.Env[Any, Any]", given: int | None) -> StepLimit:
         return StepLimit(steps)
     layer: Any = env
     while True:
+        attributes: dict[str, Any] = vars(layer)
         for name in LIMIT_NAMES:
-            found = vars(layer).get(name)
-            if _is_count(found) and 1 <= int(found) <= LARGEST_LIMIT:
-                return StepLimit(int(found), f"episodes are cut after {int(found):,} steps, the environment's {name}")
+            found = attributes.get(name)
+            if _is_count(found) and 1 <= found <= LARGEST_LIMIT:
+                return StepLimit(int(found), f"episodes are cut after {found:,} steps, the environment's {name}")
         if layer is env.unwrapped:
             break
         layer = layer.env
@@ -136,7 +137,7 @@ def find_limit(env: "gymnasium.Env[Any, Any]", given: int | None) -> StepLimit:
     return StepLimit(DEFAULT_LIMIT, note, is_default=True)
 
 
-def _is_count(found: object) -> bool:
+def _is_count(found: object) -> TypeGuard[int]:
     return isinstance(found, int | np.integer) and not isinstance(found, bool)
 
 

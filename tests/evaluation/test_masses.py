@@ -9,7 +9,7 @@ import riskgrad as rg
 from riskgrad.errors import InputError
 from riskgrad.evaluation import bootstrap_intervals, table_of_returns
 from riskgrad.evaluation import masses as bins_of
-from riskgrad.evaluation.masses import MOST_ATOMS, count_returns, put_in_bins
+from riskgrad.evaluation.masses import MOST_ATOMS, count_atoms, put_in_bins
 
 SIZE = 20_000
 RISKS = ["mean", "cvar:0.01", "cvar:0.1", "dual-power:3", "mean-variance:0.5"]
@@ -35,7 +35,7 @@ LAWS = draw_laws(SIZE)
 
 def share_left_out(values, risk):
     """The variance of the influence within bins, as a part of all of it, by the plain formula."""
-    whole, bins = count_returns(values), put_in_bins(count_returns(values))
+    whole, bins = count_atoms(values), put_in_bins(count_atoms(values))
     edges = np.cumsum(bins.masses)
     where = np.searchsorted(edges, np.cumsum(whole.masses) - 0.5)
     influence = rg.risk.parse(risk).influence(whole.atoms, whole.masses)
@@ -46,30 +46,30 @@ def share_left_out(values, risk):
 
 @pytest.mark.parametrize("name", LAWS)
 def test_bins_leave_out_a_thousandth_of_the_variance_at_most(name):
-    assert len(put_in_bins(count_returns(LAWS[name])).atoms) < 500
+    assert len(put_in_bins(count_atoms(LAWS[name])).atoms) < 500
     for risk in RISKS:
         assert share_left_out(LAWS[name], risk) <= 1e-3
 
 
 @pytest.mark.parametrize("name", LAWS)
 def test_bins_keep_the_mean_the_count_and_the_order(name):
-    whole, bins = count_returns(LAWS[name]), put_in_bins(count_returns(LAWS[name]))
+    whole, bins = count_atoms(LAWS[name]), put_in_bins(count_atoms(LAWS[name]))
     assert np.sum(bins.masses) == np.sum(whole.masses) == SIZE
     np.testing.assert_allclose(np.sum(bins.masses * bins.atoms) / SIZE, np.mean(LAWS[name]), rtol=1e-9, atol=1e-12)
     assert np.all(np.diff(bins.atoms) > 0.0)
 
 
 def test_a_return_that_many_episodes_have_is_alone_and_so_are_the_outermost():
-    bins = put_in_bins(count_returns(LAWS["an atom of 30%"]))
+    bins = put_in_bins(count_atoms(LAWS["an atom of 30%"]))
     assert bins.masses[bins.atoms == 0.0] == np.sum(LAWS["an atom of 30%"] == 0.0)
     ordered = np.sort(LAWS["normal"])
-    bins = put_in_bins(count_returns(LAWS["normal"]))
+    bins = put_in_bins(count_atoms(LAWS["normal"]))
     np.testing.assert_allclose(bins.atoms[:30], ordered[:30], rtol=1e-12)
     np.testing.assert_allclose(bins.atoms[-30:], ordered[-30:], rtol=1e-12)
 
 
 def test_few_atoms_are_left_as_they_are():
-    masses = count_returns(np.arange(float(MOST_ATOMS)))
+    masses = count_atoms(np.arange(float(MOST_ATOMS)))
     assert put_in_bins(masses) is masses
 
 

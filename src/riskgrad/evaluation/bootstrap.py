@@ -25,7 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from riskgrad.evaluation.masses import Masses, count_returns, put_in_bins, weigh_returns
+from riskgrad.evaluation.masses import Masses, count_atoms, put_in_bins, weigh_atoms
 from riskgrad.random import Purpose, Stream
 from riskgrad.risk import RiskMeasure
 from riskgrad.types import DiscreteLaw, FloatArray
@@ -73,11 +73,11 @@ def bootstrap_intervals(
     """
     stream = Stream(seed, Purpose.BOOTSTRAP)
     if weights is None:
-        whole = count_returns(values)
+        whole = count_atoms(values)
         masses = put_in_bins(whole)
         results = _resample_returns(values, whole, masses, measures, stream, resamples)
     else:
-        masses = weigh_returns(values, weights)
+        masses = weigh_atoms(values, weights)
         results = _resample_weighted(values, weights, measures, stream, resamples)
     levels = [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0]
     ends = np.quantile(results, levels, axis=1, method="weibull")  # a share of levels[0] is expected beyond each end

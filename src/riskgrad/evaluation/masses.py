@@ -49,7 +49,7 @@ class Masses:
     size: float
 
 
-def count_returns(values: FloatArray) -> Masses:
+def count_atoms(values: FloatArray) -> Masses:
     """Give the masses of returns [m] that count alike."""
     ordered = values if np.all(values[:-1] <= values[1:]) else np.sort(values)
     starts = np.concatenate([[0], 1 + np.flatnonzero(ordered[1:] != ordered[:-1])])
@@ -57,7 +57,7 @@ def count_returns(values: FloatArray) -> Masses:
     return Masses(ordered[starts], counts, counts, counts, float(len(ordered)))
 
 
-def weigh_returns(values: FloatArray, weights: FloatArray) -> Masses:
+def weigh_atoms(values: FloatArray, weights: FloatArray) -> Masses:
     """Give the masses of returns [m] with importance weights [m]."""
     shares = weights / np.max(weights)  # the square of a huge weight is too large for a double
     size = float(np.sum(shares)) ** 2 / float(np.sum(shares * shares))

@@ -19,7 +19,7 @@ SMALLER: Final = "gymnasium.wrappers.GrayscaleObservation and ResizeObservation 
 
 def leave_out_text(space: Space[Any]) -> tuple[Space[Any], tuple[str, ...]]:
     """Give a space without the text in its Dicts, and the keys that are left out; one that is all text stays."""
-    if not isinstance(space, spaces.Dict):
+    if not _is_dict(space):
         return space, ()
     inner: Any = space
     kept: dict[str, Space[Any]] = {}
