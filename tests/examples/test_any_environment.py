@@ -14,7 +14,7 @@ import riskgrad as rg
 from riskgrad.errors import RiskgradError
 
 study = load_study("any_environment")
-FEW = {"nasim small": 16, "LunarLander, continuous": 16, "Pendulum": 20, "MountainCarContinuous": 10}
+FEW = dict.fromkeys(("nasim small", "LunarLander, continuous", "Pendulum", "MountainCarContinuous"), 60)
 SLOW = pytest.mark.skipif(not os.environ.get("RISKGRAD_NEED_LEARNING"), reason="slow; the gate runs it")
 
 
