@@ -83,14 +83,11 @@ def try_out(env, episodes, evaluated=200):
 
 
 def play(run, env):
-    """Play one episode of the real environment by the run's player."""
+    """Play one episode of the real environment by `run.act`."""
     made = gymnasium.make(env) if isinstance(env, str) else env()
-    player = run.player(env=made)
-    player.reset()
     seen, total, over, steps = made.reset(seed=1)[0], 0.0, False, 0
     while not over and steps < 1000:
-        seen, reward, terminated, truncated, _ = made.step(player.act(seen))
-        player.observe(reward)
+        seen, reward, terminated, truncated, _ = made.step(run.act(seen))
         total, over, steps = total + float(reward), terminated or truncated, steps + 1
     made.close()
     return total

@@ -114,9 +114,10 @@ def test_actions_of_parts_are_trained(space, kind):
     run = rg.train(lambda: Room(takes=space, ends=4), "cvar:0.1", max_episodes=150)
     assert run.policy.acts == kind
     env = Room(takes=space, ends=4)
-    player = run.player(env=env)
-    player.reset()
-    env.step(player.act(env.reset(seed=0)[0]))
+    seen = env.reset(seed=0)[0]
+    env.step(run.act(seen))
+    for action in run.act(np.array([seen, seen])):
+        assert space.contains(action)
 
 
 def test_a_factored_policy_learns_both_parts():
@@ -151,6 +152,8 @@ def test_text_in_a_dict_is_left_out_with_a_note():
     assert source.notes[-1] == "the policy does not read 'mission', 'more.said' of the observations, which is text"
     policy = make_policy(source)
     np.testing.assert_array_equal(source.returns(policy, np.zeros((1, policy.dim)), 3, STREAM).values, 2.0)
+    run = rg.train(lambda: Room(shown, ends=2), "mean", iterations=1, algorithm=rg.Score(episodes=2), held_out=0)
+    assert run.act(Room(shown).reset(seed=0)[0]) in (0, 1)
 
 
 def test_images_are_noted_and_huge_ones_need_a_policy_by_name():

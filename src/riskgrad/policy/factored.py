@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 from riskgrad.checks import check_theta, check_thetas
 from riskgrad.errors import InputError
 from riskgrad.policy.base import Linearization, Policy
-from riskgrad.policy.bounds import Bounds
 from riskgrad.policy.gaussian import Gaussian
 from riskgrad.policy.mlp import MLP
 from riskgrad.types import Both, Choices, FloatArray, IntArray, Numbers
@@ -47,11 +46,6 @@ class Factored(Policy):
     def dim(self) -> int:
         """Number of parameters: those of both."""
         return self.choices.dim + self.numbers.dim
-
-    @property
-    def action_bounds(self) -> Bounds:
-        """The bounds of the numbers."""
-        return self.numbers.action_bounds
 
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> Never:
         """Refuse: some parts of an action are numbers."""
