@@ -334,7 +334,9 @@ def test_rewards_of_mixed_types_and_no_info(lanes):
 @pytest.mark.parametrize("lanes", [1, 3])
 def test_a_reward_that_is_no_number_is_caught(reward, lanes):
     source = GymnasiumSource(lambda: Paid(1.0, reward), horizon=10, lanes=lanes)
-    with pytest.raises(EpisodeError, match=r"^Paid failed at step 0 of .* by policy row 0: TypeError: a number was"):
+    with pytest.raises(
+        EpisodeError, match=r"^Paid failed at step 0 of .* by policy row 0: TypeError: (a number was|the reward has 2)"
+    ):
         source.returns(MLP(2, 2, ()), np.zeros((3, 6)), 1, STREAM)
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from multiprocessing.util import Finalize
 from typing import Any, Final
 
+import numpy as np
 from gymnasium import Space
 from gymnasium.vector import VectorEnv
 
@@ -68,7 +69,7 @@ class Player:
         first = rules.recipe.make()
         self.name = name_of(first)
         self.limit = find_limit(first, rules.horizon)
-        self.horizon = self.limit.steps
+        self.horizon, self._limit_reached = self.limit.steps, False
         self.space, self.action_space = (_space(first, name) for name in ("observation_space", "action_space"))
         one_hot = strip_wrappers(first) is first.unwrapped and bool(first.unwrapped.metadata.get("soft_one_hot"))
         self.writer = action_writer(self.action_space)
@@ -82,6 +83,18 @@ class Player:
     def native(self) -> bool:
         """Whether the environment's own vector form is used."""
         return self._vector is not None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where the horizon comes from, if nobody gave it; whether it was reached; what is read badly, or not."""
+        found = (self.limit.note, self.limit.warning if self._limit_reached else "", *self.reader.notes)
+        return tuple(note for note in found if note)
+
+    def watch(self, results: list[BlockResult]) -> list[BlockResult]:
+        """See whether episodes, whoever played them, reach a limit that nobody gave; give them on."""
+        if self.limit.is_default and not self._limit_reached:
+            self._limit_reached = any(np.any((part.lengths >= self.horizon) & ~part.ended) for part in results)
+        return results
 
     def play(self, block: EpisodeBlock) -> BlockResult:
         """Play all episodes of a block."""

@@ -12,10 +12,8 @@ What is decided here, and why:
 - An episode's environment is reset with a seed of its own, below 2^31 for the sake of older environments; its actions
   come from another stream. Both are functions of the run's stream, the row's pair and the episode.
 - A vector form takes one seed for all of its lanes. There the starts are a function of the stream and of all pairs and
-  episodes asked for at once; rows of one pair still see the same ones, and the cut into blocks does not depend on
-  processes.
-- Blocks of whole episodes go to the backend, and answers are put where they belong by their place, so that any number
-  of processes gives the same bits.
+  episodes asked for at once; rows of one pair still see the same ones, and processes do not change the cut into blocks.
+- Blocks of whole episodes go to the backend, and answers are put in their place: any processes give the same bits.
 """
 
 import pickle
@@ -105,7 +103,6 @@ class GymnasiumSource(Source):
         self._player = Player(self._rules)
         self._work = LocalWork(self._rules, self._player)
         self.backend: Workers = workers
-        self._limit_reached = False
         if self.backend.workers > 1:
             pickle.dumps(self._work)  # refuses an environment that other processes cannot make
 
@@ -127,9 +124,7 @@ class GymnasiumSource(Source):
     @property
     def notes(self) -> tuple[str, ...]:
         """Where the horizon comes from, if not from the user or a time limit; whether it was reached; what is read."""
-        limit, reached = self._player.limit, self._limit_reached
-        found = (limit.note, limit.warning if reached else "", *self._player.reader.notes)
-        return tuple(note for note in found if note)
+        return self._player.notes
 
     @property
     def native(self) -> bool:
@@ -274,7 +269,7 @@ class GymnasiumSource(Source):
 
     def _map(self, blocks: list[EpisodeBlock]) -> list[BlockResult]:
         try:
-            return self._watch(self.backend.map(self._work, self._with_room(blocks)))
+            return self._player.watch(self.backend.map(self._work, self._with_room(blocks)))
         except OverdueError as late:
             block, place = blocks[late.task], late.place
             found = np.flatnonzero(environment_seeds(block.streams) == place.seed)
@@ -293,13 +288,6 @@ class GymnasiumSource(Source):
         return [
             replace(block, room=find_room() * len(block.rows) // total) if block.keep else block for block in blocks
         ]
-
-    def _watch(self, results: list[BlockResult]) -> list[BlockResult]:
-        """See whether episodes reach a limit that nobody gave."""
-        limit = self._player.limit
-        if limit.is_default and not self._limit_reached:
-            self._limit_reached = any(np.any((part.lengths >= limit.steps) & ~part.ended) for part in results)
-        return results
 
     @classmethod
     def from_env(cls, env: Any, options: EnvOptions) -> "GymnasiumSource | None":
