@@ -5,7 +5,7 @@ import sys
 import warnings
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import Any, Final, TypeGuard
+from typing import Any, Final, cast
 
 import gymnasium
 import numpy as np
@@ -123,11 +123,9 @@ def find_limit(env: "gymnasium.Env[Any, Any]", given: int | None) -> StepLimit:
         return StepLimit(steps)
     layer: Any = env
     while True:
-        attributes: dict[str, Any] = vars(layer)
         for name in LIMIT_NAMES:
-            found = attributes.get(name)
-            if _is_count(found) and 1 <= found <= LARGEST_LIMIT:
-                return StepLimit(int(found), f"episodes are cut after {found:,} steps, the environment's {name}")
+            if (found := _own_count(layer, name)) is not None:
+                return StepLimit(found, f"episodes are cut after {found:,} steps, the environment's {name}")
         if layer is env.unwrapped:
             break
         layer = layer.env
@@ -137,8 +135,12 @@ def find_limit(env: "gymnasium.Env[Any, Any]", given: int | None) -> StepLimit:
     return StepLimit(DEFAULT_LIMIT, note, is_default=True)
 
 
-def _is_count(found: object) -> TypeGuard[int]:
-    return isinstance(found, int | np.integer) and not isinstance(found, bool)
+def _own_count(layer: object, name: str) -> int | None:
+    """Give the number of steps that a layer itself has under a name; None where it has none that can be one."""
+    found: object = vars(layer).get(name)
+    is_count = isinstance(found, int | np.integer) and not isinstance(found, bool)
+    steps = int(cast("int", found)) if is_count else 0
+    return steps if 1 <= steps <= LARGEST_LIMIT else None
 
 
 def _is_of_make(layer: object) -> bool:
