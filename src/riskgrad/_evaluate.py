@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from riskgrad.checks import check_theta
 from riskgrad.errors import InputError, checks_keywords
+from riskgrad.evaluation.bootstrap import RESAMPLES
 from riskgrad.evaluation.table import Table, table_of_returns
 from riskgrad.making import refuse_import
 from riskgrad.mdp import FiniteMDP
@@ -33,6 +34,7 @@ def evaluate(
     return_range: tuple[float, float] | None = None,
     greedy: bool = False,
     seed: int = 0,
+    resamples: int = RESAMPLES,
     horizon: int | None = None,
     discount: float | None = None,
     env_options: Mapping[str, Any] | None = None,
@@ -49,6 +51,7 @@ def evaluate(
         return_range: bounds (low, high) of every possible return; None takes those of the source, where it knows them.
         greedy: play the mode of the policy, its likeliest action, instead of drawing actions.
         seed: of the episodes and the resamples.
+        resamples: how many the bootstrap draws.
         horizon: largest number of steps, for a Gymnasium environment; None takes what the run was trained with.
         discount: for a Gymnasium environment; None takes what the run was trained with.
         env_options: options for `gymnasium.make`, the class or the factory; None takes what the run was trained with.
@@ -76,7 +79,7 @@ def evaluate(
     with closing(source, env):
         stream = Stream(seed, Purpose.EVALUATION)
         values = source.returns(Greedy(policy) if greedy else policy, at, episodes, stream).values[0]
-    return table_of_returns(values, measures, bounds, confidence, seed=seed)
+    return table_of_returns(values, measures, bounds, confidence, seed=seed, resamples=resamples)
 
 
 def find_env(

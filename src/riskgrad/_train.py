@@ -22,6 +22,7 @@ from riskgrad.run.stopping import StopRequest
 from riskgrad.run.translation import describe_spaces
 from riskgrad.settings import Settings, TrainOptions, facts_of, read_options
 from riskgrad.sources import Environment, choose_policy, open_source
+from riskgrad.sources.resolve import refuse_huge
 from riskgrad.training.algorithm import find_usual_policy
 from riskgrad.training.loop import run_training
 from riskgrad.training.pilot import fit_memory
@@ -78,6 +79,7 @@ def train(env: Environment, risk: str | RiskMeasure, **given: Any) -> Run:
         known = replace(known, return_range=source.return_range, spaces=describe_spaces(source))
         wanted, pilot = options.policy, 0
         if wanted is None:
+            refuse_huge(source)
             wanted = find_usual_policy(options.algorithm, measure, source, options.schedule)
         policy, name = choose_policy(source, wanted)
         if options.memory is not None:

@@ -1,17 +1,23 @@
-"""How environments are made: what goes wrong, and the wrappers that `gymnasium.make` puts around them."""
+"""How environments are made: what goes wrong, the wrappers of `gymnasium.make`, and where an episode ends at last."""
 
 import contextlib
 import sys
 import warnings
 from collections.abc import Generator
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final, cast
 
 import gymnasium
+import numpy as np
 from gymnasium.envs.registration import find_highest_version, get_env_id, parse_env_id
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 
 from riskgrad.errors import InputError, RiskgradError
 
+DEFAULT_LIMIT: Final = 1000  # steps, where an environment does not tell
+LARGEST_LIMIT: Final = 10**7  # more is a number that stands for none
+# where environments keep a limit of their own: those of RL libraries, MiniGrid, or-gymnasium, pyRDDLGym
+LIMIT_NAMES: Final = ("max_episode_steps", "_max_episode_steps", "max_steps", "step_limit", "episode_length", "horizon")
 SELF_EXPLAINING = (gymnasium.error.Error, TypeError, ImportError)  # their messages need no kind of error in front
 
 
@@ -80,6 +86,61 @@ def time_limit(env: "gymnasium.Env[Any, Any]") -> int | None:
     if limits:
         return min(limits)
     return env.spec.max_episode_steps if env.spec is not None else None
+
+
+@dataclass(frozen=True)
+class StepLimit:
+    """After how many steps an episode is cut, and who says so.
+
+    Attributes:
+        steps: how many.
+        note: what a reader of a run must know of it; empty where the user or a time limit says so.
+        is_default: whether nobody says so.
+    """
+
+    steps: int
+    note: str = ""
+    is_default: bool = False
+
+    @property
+    def warning(self) -> str:
+        """What to say where episodes reach a limit that nobody gave."""
+        return f"episodes reached the {self.steps:,} steps after which they are cut by default; give horizon="
+
+
+def find_limit(env: "gymnasium.Env[Any, Any]", given: int | None) -> StepLimit:
+    """Find after how many steps an episode is cut.
+
+    What the user says goes first, then a time limit, then a number that the environment has under a usual name, from
+    the outermost wrapper inward; else it is DEFAULT_LIMIT.
+
+    Args:
+        env: the environment, with its wrappers.
+        given: what the user says, if anything.
+    """
+    steps = time_limit(env) if given is None else given
+    if steps is not None:
+        return StepLimit(steps)
+    layer: Any = env
+    while True:
+        for name in LIMIT_NAMES:
+            if (found := _own_count(layer, name)) is not None:
+                return StepLimit(found, f"episodes are cut after {found:,} steps, the environment's {name}")
+        if layer is env.unwrapped:
+            break
+        layer = layer.env
+    note = (
+        f"episodes are cut after {DEFAULT_LIMIT:,} steps, since the environment has no limit of its own; see horizon="
+    )
+    return StepLimit(DEFAULT_LIMIT, note, is_default=True)
+
+
+def _own_count(layer: object, name: str) -> int | None:
+    """Give the number of steps that a layer itself has under a name; None where it has none that can be one."""
+    found: object = vars(layer).get(name)
+    is_count = isinstance(found, int | np.integer) and not isinstance(found, bool)
+    steps = int(cast("int", found)) if is_count else 0
+    return steps if 1 <= steps <= LARGEST_LIMIT else None
 
 
 def _is_of_make(layer: object) -> bool:

@@ -10,7 +10,7 @@ What passes between an environment and a policy has a type as well. A source say
 policy says what it reads and how it acts, and `riskgrad.sources.base.check_fit` compares them by value:
 
     observations   States(n)   Vectors(size)
-    actions        Choice(n)   Choices(sizes)   Numbers(low, high)
+    actions        Choice(n)   Choices(sizes)   Numbers(low, high)   Both(choices, numbers)
 """
 
 import hashlib
@@ -86,9 +86,22 @@ class Numbers:
         return len(self.low)
 
 
+@dataclass(frozen=True, slots=True)
+class Both:
+    """Actions of which the first components are choices and the others are numbers.
+
+    Attributes:
+        choices: the first components.
+        numbers: the others.
+    """
+
+    choices: Choices
+    numbers: Numbers
+
+
 MemoryKind = Literal["time", "return", "both"]
 ObservationKind = States | Vectors
-ActionKind = Choice | Choices | Numbers
+ActionKind = Choice | Choices | Numbers | Both
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,9 +203,11 @@ class DiscreteLaw:
     def __init__(self, values: ArrayLike, probabilities: ArrayLike) -> None:
         atoms, masses = _check_atoms(values, probabilities)
         kept = masses > 0.0
-        support, where = np.unique(atoms[kept], return_inverse=True)
-        object.__setattr__(self, "values", freeze(np.asarray(support, dtype=np.float64)))
-        merged = np.asarray(np.bincount(where, weights=masses[kept], minlength=len(support)), dtype=np.float64)
+        support, merged = atoms[kept], masses[kept]
+        if not np.all(support[:-1] < support[1:]):  # most laws are in order already, and need no sort
+            support, where = np.unique(support, return_inverse=True)
+            merged = np.asarray(np.bincount(where, weights=merged, minlength=len(support)), dtype=np.float64)
+        object.__setattr__(self, "values", freeze(support))
         object.__setattr__(self, "probabilities", freeze(merged))
 
     @cached_property

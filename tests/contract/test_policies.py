@@ -9,7 +9,7 @@ from riskgrad.errors import ContractError, InputError
 from riskgrad.policy import POLICIES
 from riskgrad.sources import make_policy, resolve_source
 from riskgrad.testing import check_policy
-from riskgrad.types import Choice, Choices, Numbers, States, Vectors
+from riskgrad.types import Both, Choice, Choices, Numbers, States, Vectors
 
 RNG = np.random.default_rng(8)
 VECTORS = RNG.normal(size=(5, 3))
@@ -31,6 +31,7 @@ CASES = {
     "MLP, components": (policies.MLP(3, (2, 3), (5,)), VECTORS),
     "Gaussian": (policies.Gaussian(3, [-1.0, -np.inf], [2.0, np.inf]), VECTORS),
     "Gaussian, network": (policies.Gaussian(3, [-1.0, 0.0], [2.0, 1.0], (4,), squashed=True), VECTORS),
+    "Factored": (policies.Factored(policies.MLP(3, (2, 3), (5,)), policies.Gaussian(3, [-1.0], [2.0], (4,))), VECTORS),
     "Deterministic": (policies.Deterministic(3, 4), VECTORS),
     "Deterministic, numbers": (policies.Deterministic(3, low=[-1.0], high=[1.0]), VECTORS),
     "Greedy": (policies.Greedy(policies.MLP(3, 4, ())), VECTORS),
@@ -41,10 +42,11 @@ CASES = {
 }
 
 
+NUMBERS = Numbers((-1.0, -np.inf), (2.0, np.inf))
 KINDS = [
     (gives, takes)
     for gives in (States(3), Vectors(3), Vectors(3, one_hot=True))
-    for takes in (Choice(4), Choices((2, 3)), Numbers((-1.0, -np.inf), (2.0, np.inf)))
+    for takes in (Choice(4), Choices((2, 3)), NUMBERS, Both(Choices((2, 3)), NUMBERS))
 ]
 
 

@@ -149,8 +149,7 @@ def test_the_time_limit_is_ours():
     wrapped = GymnasiumSource(inner)
     assert wrapped.horizon == 30
     assert np.all(wrapped.returns(policy, np.zeros((1, policy.dim)), 2, STREAM).values > 0.0)
-    with pytest.raises(InputError, match="horizon must be given, since Countdown has no time limit of its own"):
-        GymnasiumSource(Countdown)
+    assert GymnasiumSource(Countdown).horizon == 1000
 
 
 def test_a_factory_that_wraps_one_environment_has_one_lane():

@@ -55,9 +55,7 @@ def test_what_has_no_table_is_played():
     [
         (3, {}, "env must be a Gymnasium id, class, factory or environment, a FiniteMDP"),
         (lambda: 3, {}, "env must be a Gymnasium id"),
-        (NoLimit, {}, "horizon must be given, since NoLimit has no time limit of its own"),
         ("NoSuchEnvironment-v0", {}, "env must be an environment that gymnasium.make can build"),
-        ("CliffWalking-v1", {}, "horizon"),
         (two_roads(), {"horizon": 77}, "horizon must be left to the model or source, which has its own, got 77"),
         (two_roads(), {"env_options": {"a": 1}}, "env_options must be left to the model"),
     ],

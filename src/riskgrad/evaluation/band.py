@@ -74,7 +74,8 @@ def law_band(values: FloatArray, return_range: tuple[float, float], confidence: 
         raise InputError("return_range", f"hold every return, which span {seen}", return_range)
     low, high = min(return_range[0], seen[0]), max(return_range[1], seen[1])
     lower, upper = rank_bounds(len(values), confidence)
-    return Band(np.concatenate([[low], np.sort(values), [high]]), lower, upper)
+    ordered = values if np.all(values[:-1] <= values[1:]) else np.sort(values)
+    return Band(np.concatenate([[low], ordered, [high]]), lower, upper)
 
 
 @lru_cache(maxsize=64)

@@ -6,6 +6,8 @@ of benchmarks/intervals.py they cover as well as bias-corrected accelerated limi
 where the acceleration jumps.
 
 A resample is a row of counts over the K distinct returns, so that a measure sees [rows, K] weights and shared values.
+Where K is beyond 2,048, neighbors are put into bins, which shortens an interval by 0.05% (see `masses`); but a measure
+without an influence function, which may jump from one return to the next, is resampled return by return.
 Episodes with importance weights are drawn together with them; they count for the (sum psi)^2 / sum psi^2 episodes that
 they are worth.
 
@@ -23,6 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from riskgrad.evaluation.masses import Masses, count_atoms, put_in_bins, weigh_atoms
 from riskgrad.random import Purpose, Stream
 from riskgrad.risk import RiskMeasure
 from riskgrad.types import DiscreteLaw, FloatArray
@@ -57,7 +60,7 @@ def bootstrap_intervals(
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> list[Bootstrap]:
-    """Give a percentile bootstrap interval for each measure, all from the same resamples.
+    """Give a percentile bootstrap interval for each measure, from the same resamples.
 
     Args:
         values: returns of independent episodes [m].
@@ -66,14 +69,15 @@ def bootstrap_intervals(
         confidence: in (0, 1).
         weights: importance weights psi [m]; None where the policy itself acted.
         seed: of the resamples.
-        resamples: how many.
+        resamples: how many; the ends of an interval are uncertain by 3% of its width with 1,000.
     """
     stream = Stream(seed, Purpose.BOOTSTRAP)
     if weights is None:
-        masses = _masses_of(values, np.ones(len(values)))
-        results = _resample_counts(masses, measures, stream, resamples)
+        whole = count_atoms(values)
+        masses = put_in_bins(whole)
+        results = _resample_returns(values, whole, masses, measures, stream, resamples)
     else:
-        masses = _masses_of(values, weights)
+        masses = weigh_atoms(values, weights)
         results = _resample_weighted(values, weights, measures, stream, resamples)
     levels = [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0]
     ends = np.quantile(results, levels, axis=1, method="weibull")  # a share of levels[0] is expected beyond each end
@@ -84,35 +88,28 @@ def bootstrap_intervals(
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class _Masses:
-    """Episodes by their distinct returns, with weights of the scale in which equal ones are 1.
-
-    Attributes:
-        atoms: the distinct returns [K].
-        masses: the sum of the weights at each [K]; how many episodes, where all are equal.
-        squares: the sum of their squares [K].
-        fourths: the sum of their fourth powers [K].
-        size: how many episodes they are worth.
-    """
-
-    atoms: FloatArray
-    masses: FloatArray
-    squares: FloatArray
-    fourths: FloatArray
-    size: float
-
-
-def _masses_of(values: FloatArray, weights: FloatArray) -> _Masses:
-    shares = weights / np.max(weights)  # the square of a huge weight is too large for a double
-    size = float(np.sum(shares)) ** 2 / float(np.sum(shares * shares))
-    scaled = shares * (size / float(np.sum(shares)))
-    atoms, where = np.unique(values, return_inverse=True)
-    masses, squares, fourths = (np.bincount(where, scaled**power).astype(np.float64) for power in (1, 2, 4))
-    return _Masses(atoms, masses, squares, fourths, size)
+def _resample_returns(
+    values: FloatArray, whole: Masses, bins: Masses, measures: list[RiskMeasure], stream: Stream, resamples: int
+) -> FloatArray:
+    """Give the value of each measure on each resample [measures, resamples]: of bins, where the measure allows it."""
+    smooth = [measure for measure in measures if measure.has_influence]
+    if bins is whole or not smooth:
+        return _resample_counts(whole, measures, stream, resamples)
+    found = iter(_resample_counts(bins, smooth, stream, resamples))
+    others = [measure for measure in measures if not measure.has_influence]
+    exact = iter(_resample_counts(whole, others, stream, resamples) if others else ())
+    counts = np.rint(bins.masses).astype(np.int64)[np.newaxis]
+    rows: list[FloatArray] = []
+    for measure in measures:
+        if measure.has_influence:
+            shift = float(measure.estimate(values)) - float(measure.estimate_counts(bins.atoms, counts)[0])
+            rows.append(next(found) + shift)
+        else:
+            rows.append(next(exact))
+    return np.array(rows)
 
 
-def _resample_counts(masses: _Masses, measures: list[RiskMeasure], stream: Stream, resamples: int) -> FloatArray:
+def _resample_counts(masses: Masses, measures: list[RiskMeasure], stream: Stream, resamples: int) -> FloatArray:
     """Give the value of each measure on each resample [measures, resamples], by counts over the distinct returns."""
     results = np.empty((len(measures), resamples))
     size = round(masses.size)
@@ -138,7 +135,7 @@ def _resample_weighted(
     return np.concatenate(parts, axis=1)
 
 
-def _flag_few(measure: RiskMeasure, sample: _Masses) -> str | None:
+def _flag_few(measure: RiskMeasure, sample: Masses) -> str | None:
     """Give the flag for too few episodes in the tail, or behind the variance."""
     tail = measure.episodes_counted(max(1, round(sample.size)))
     if tail < ENOUGH - 1e-6:
@@ -165,7 +162,7 @@ def _flag_few(measure: RiskMeasure, sample: _Masses) -> str | None:
 
 
 def _flag_unseen(
-    measure: RiskMeasure, sample: _Masses, interval: tuple[float, float], return_range: tuple[float, float] | None
+    measure: RiskMeasure, sample: Masses, interval: tuple[float, float], return_range: tuple[float, float] | None
 ) -> str | None:
     """Give the flag for an outcome that may have been missed and would move the value by more than the interval."""
     if return_range is None:

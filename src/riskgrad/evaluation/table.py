@@ -5,11 +5,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from riskgrad.checks import check_range
+from riskgrad.checks import check_count, check_range
 from riskgrad.errors import InputError, UnknownNameError
-from riskgrad.evaluation.bootstrap import bootstrap_intervals
+from riskgrad.evaluation.bootstrap import RESAMPLES, bootstrap_intervals
 from riskgrad.evaluation.certified import certified_intervals
 from riskgrad.markup import html_table
 from riskgrad.risk import RiskMeasure, parse
@@ -159,6 +160,7 @@ def table_of_returns(
     confidence: float = 0.95,
     *,
     seed: int = 0,
+    resamples: int = RESAMPLES,
 ) -> Table:
     """Give the table for returns that are at hand.
 
@@ -168,19 +170,21 @@ def table_of_returns(
         return_range: bounds (low, high) of every possible return, or None.
         confidence: of each interval, in (0, 1).
         seed: of the resamples.
+        resamples: how many the bootstrap draws; their number moves the ends of an interval by 3% of its width.
     """
     if not (isinstance(confidence, int | float) and 0.0 < confidence < 1.0):
         raise InputError("confidence", "be in (0, 1)", confidence, "0.95 is usual")
     if isinstance(measures, str) or not isinstance(measures, Iterable):
         raise InputError("measures", "be a list of risk measures", measures)
-    found = [parse(measure) for measure in measures]
+    found, count = [parse(measure) for measure in measures], check_count("resamples", resamples)
     returns = check_sample(values, None).values
     if returns.ndim != 1:
         raise InputError("values", "be one vector of returns [m]", f"shape {returns.shape}")
+    ordered = np.sort(returns)  # once, for all that follows
     bounds = None if return_range is None else check_range("return_range", return_range)
-    certified = certified_intervals(returns, found, bounds, confidence)
-    bootstrap = bootstrap_intervals(returns, found, bounds, confidence, seed=seed)
-    estimates = [float(measure.estimate(returns)) for measure in found]
+    certified = certified_intervals(ordered, found, bounds, confidence)
+    bootstrap = bootstrap_intervals(ordered, found, bounds, confidence, seed=seed, resamples=count)
+    estimates = [float(measure.estimate(ordered)) for measure in found]
     rows = tuple(
         Row(str(measure), value, exact.interval, exact.reason, resampled.interval, resampled.flag)
         for measure, value, exact, resampled in zip(found, estimates, certified, bootstrap, strict=True)

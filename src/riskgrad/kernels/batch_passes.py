@@ -11,6 +11,7 @@ What comes out of each layer is kept by `forward_and_keep`, so that `pull_back_k
 
 import numpy as np
 
+from riskgrad.kernels.arrays import ZERO
 from riskgrad.kernels.compile import helper, inline_helper, kernel
 from riskgrad.kernels.elementary import tanh
 from riskgrad.types import FloatArray, IntArray
@@ -74,7 +75,7 @@ def _transpose(matrix: FloatArray) -> FloatArray:
 @kernel
 def forward_and_keep(theta: FloatArray, inputs: FloatArray, sizes: IntArray, relu: bool, kept: FloatArray) -> None:
     """Write what comes out of each layer, one layer after the other, each [B, n_l], into kept [B (n_1 + .. + n_L)]."""
-    below, start, place, size = inputs, 0, 0, len(inputs)
+    below, start, place, size = inputs, ZERO, ZERO, len(inputs)
     for layer in range(len(sizes) - 1):
         n_in, n_out = sizes[layer], sizes[layer + 1]
         flat = kept[place : place + size * n_out]
@@ -106,7 +107,7 @@ def pull_back_kept(
 ) -> None:
     """Add the sum over b of cotangents[b] . d outputs[b] / d theta to the gradient [d], from what was kept."""
     last, size = len(sizes) - 2, len(inputs)
-    start, place = 0, 0  # where the parameters of a layer begin, and what goes into it
+    start, place = ZERO, ZERO  # where the parameters of a layer begin, and what goes into it
     for layer in range(last):
         start += (sizes[layer] + 1) * sizes[layer + 1]
         place += size * sizes[layer]
@@ -116,14 +117,14 @@ def pull_back_kept(
         n_in, n_out = sizes[layer], sizes[layer + 1]
         end = start + n_in * n_out
         below = inputs if layer == 0 else kept[place : place + size * n_in].reshape(size, n_in)
-        add_products(_transpose(below), slope.ravel(), 0, gradient[start:end].reshape(n_in, n_out))
+        add_products(_transpose(below), slope.ravel(), ZERO, gradient[start:end].reshape(n_in, n_out))
         biases = gradient[end : end + n_out]
         for b in range(size):
             for j in range(n_out):
                 biases[j] += slope[b, j]
         if layer > 0:
             pulled = np.zeros((size, n_in))
-            add_products(slope, _transpose(theta[start:end].reshape(n_in, n_out)).ravel(), 0, pulled)
+            add_products(slope, _transpose(theta[start:end].reshape(n_in, n_out)).ravel(), ZERO, pulled)
             flat, units = pulled.ravel(), below.ravel()
             if relu:
                 for i in range(len(flat)):

@@ -7,13 +7,14 @@ another policy may go.
 
 import numpy as np
 
-from riskgrad.kernels.compile import kernel
+from riskgrad.kernels.arrays import ZERO, sort_part
+from riskgrad.kernels.compile import helper, kernel
 from riskgrad.types import FloatArray, IntArray
 
 MOST_SUMS = 1 << 15  # candidates for an exact set of knots, beyond which none is tried
 
 
-@kernel
+@helper
 def _merge(values: FloatArray, gap: float) -> FloatArray:
     """Give sorted values without those that are within a gap of the one kept before."""
     kept = np.empty(len(values))
@@ -25,7 +26,7 @@ def _merge(values: FloatArray, gap: float) -> FloatArray:
     return kept[:used].copy()
 
 
-@kernel
+@helper
 def _spread_knots(seen: FloatArray, low: float, high: float, most: int, gap: float) -> FloatArray:
     """Give at most `most` knots: of sorted values that were seen, and evenly from low to high."""
     distinct = _merge(seen, gap)
@@ -36,17 +37,31 @@ def _spread_knots(seen: FloatArray, low: float, high: float, most: int, gap: flo
         found[i] = distinct[i] if half == len(distinct) else seen[i * (len(seen) - 1) // (half - 1)]
     for i in range(even):
         found[half + i] = low + (high - low) * (i / (even - 1))
-    return _merge(np.sort(found), gap)
+    sort_part(found, ZERO, len(found))
+    return _merge(found, gap)
 
 
-@kernel
+@helper
 def _add_rewards(before: FloatArray, power: float, rewards: FloatArray, gap: float) -> FloatArray:
     """Give every sum of a knot and a reward, sorted and merged."""
     sums = np.empty(len(before) * len(rewards))
     for i in range(len(before)):
         for j in range(len(rewards)):
             sums[i * len(rewards) + j] = before[i] + power * rewards[j]
-    return _merge(np.sort(sums), gap)
+    sort_part(sums, ZERO, len(sums))
+    return _merge(sums, gap)
+
+
+@helper
+def _join(values: FloatArray, others: FloatArray, gap: float) -> FloatArray:
+    """Give both, sorted and merged."""
+    both = np.empty(len(values) + len(others))
+    for i in range(len(values)):
+        both[i] = values[i]
+    for i in range(len(others)):
+        both[len(values) + i] = others[i]
+    sort_part(both, ZERO, len(both))
+    return _merge(both, gap)
 
 
 @kernel
@@ -62,7 +77,7 @@ def sort_by_time(horizon: int, times: IntArray, sums: FloatArray) -> tuple[IntAr
         found[place[times[k]]] = sums[k]
         place[times[k]] += 1
     for t in range(horizon):
-        found[begins[t] : begins[t + 1]] = np.sort(found[begins[t] : begins[t + 1]])
+        sort_part(found, begins[t], begins[t + 1])
     return begins, found
 
 
@@ -100,20 +115,19 @@ def place_knots(
     for t in range(horizon + 1):
         if low[t] <= high[t]:  # some state can be reached
             gap = max(gap, 1e-9 * max(abs(low[t]), abs(high[t])))
-    offsets, parts = np.zeros(horizon + 1, dtype=np.int64), [np.zeros(1)]
+    offsets, before = np.zeros(horizon + 1, dtype=np.int64), np.zeros(1)
+    knots = np.zeros(1 + horizon * (most + 1))  # room for all; the first is 0
     offsets[1] = 1
     exact = True
-    every, ends = np.zeros(0), np.zeros(0)
+    every, ends, found = np.zeros(0), np.zeros(0), np.zeros(0)
     for t in range(1, horizon + 1):
-        before = parts[t - 1]
-        found = np.zeros(0)
         limit = most if t < horizon else most_ends
         exact = exact and len(before) * len(rewards) <= MOST_SUMS
         if exact:
             found = _add_rewards(before, powers[t - 1], rewards, gap)
             exact = len(found) <= limit
         if exact:
-            every = _merge(np.sort(np.append(every, found)), gap)
+            every = _join(every, found, gap)
             exact = len(every) <= most_ends
         if t == horizon:
             ends = every if exact else _spread_knots(returns, low[t], high[t], most_ends, gap)
@@ -122,9 +136,8 @@ def place_knots(
             found = before
             if high[t] >= low[t]:
                 found = _spread_knots(sums[begins[t] : begins[t + 1]], low[t], high[t], most, gap)
-        parts.append(found)
+        for i in range(len(found)):
+            knots[offsets[t] + i] = found[i]
         offsets[t + 1] = offsets[t] + len(found)
-    knots = np.empty(offsets[horizon])
-    for t in range(horizon):
-        knots[offsets[t] : offsets[t + 1]] = parts[t]
-    return exact, offsets, knots, ends
+        before = found
+    return exact, offsets, knots[: offsets[horizon]].copy(), ends

@@ -16,8 +16,8 @@ def build_ladder(
 
     Args:
         values: returns [B, m], or [1, m] shared by all rows of weights.
-        order: their ascending order, of the same shape; equal returns are put in the order in which they came, since
-            numpy's order of them depends on the processor, and the sums of their weights on the order.
+        order: their ascending order, of the same shape; equal returns in the order in which they came, since the sums
+            of their weights depend on it.
         weights: ratios psi [B, m].
         literal: whether the mass above a step is that of `eq:hat_rho_H1` or the self-normalized one.
 
@@ -31,18 +31,12 @@ def build_ladder(
     levels = np.empty((count, size - 1))
     sound = True
     for b in range(owners):
-        previous, first = values[b, order[b, 0]], 0
+        previous = values[b, order[b, 0]]
         lowest[b] = previous
         for i in range(1, size):
             current = values[b, order[b, i]]
             steps[b, i - 1] = current - previous
-            if current != previous:
-                if i - first > 1:
-                    order[b, first:i] = np.sort(order[b, first:i])
-                first = i
             previous = current
-        if size - first > 1:
-            order[b, first:] = np.sort(order[b, first:])
         sound &= abs(lowest[b]) <= LARGEST_RETURN and abs(previous) <= LARGEST_RETURN
     for b in range(count):
         rank = order[b if owners > 1 else 0]

@@ -10,19 +10,14 @@ There are two ways through a network: all lanes at once, for observations that h
 that are few enough to be kept once per lane; and otherwise one policy after the other, on the entries that there are.
 """
 
-from typing import cast
-
-import numpy as np
-
 from riskgrad.kernels import streams
+from riskgrad.kernels.arrays import ZERO
 from riskgrad.kernels.compile import helper, inline_helper
 from riskgrad.kernels.elementary import exp, fma, rough_exp, tanh
 from riskgrad.kernels.formulas import LOWEST, exp_within
 from riskgrad.kernels.layers import TOGETHER, Room, run_layers
 from riskgrad.kernels.streams import Words
 from riskgrad.types import FloatArray, IntArray
-
-ZERO = cast("int", np.int64(0))  # for a plain 0 the functions that take it would be compiled once more
 
 DOUBT = 1e-4  # above the error of u (1 + rough_exp(x)) near 1
 

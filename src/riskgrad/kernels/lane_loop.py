@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from riskgrad.kernels import streams
+from riskgrad.kernels.arrays import ZERO
 from riskgrad.kernels.compile import helper, inline_helper, inline_kernel
 from riskgrad.kernels.lane_choice import (
-    ZERO,
     draw_from_many,
     draw_from_two,
     order_by_policy,
@@ -173,7 +173,7 @@ def play_episodes(  # noqa: C901, PLR0912, PLR0915 - the loop of loops; what it 
     rows, room = lanes.rows, empty_room(LANES, widths)
     order, places = np.empty(LANES, dtype=np.int64), np.empty(LANES, dtype=np.int64)
     live, following, kept = min(last - first, LANES), first, len(trace.actions) > 0
-    ended, clock, due, remembers = live, 0, horizon, job.memory.extra > 0
+    ended, clock, due, remembers = live, ZERO, horizon, job.memory.extra > 0
     while live > 0:
         if ended > 0:
             lane = last_lane_over(over, live)

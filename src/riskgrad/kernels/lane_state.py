@@ -99,8 +99,11 @@ lane_column = cast("Callable[[Any, int], Any]", intrinsic(_generate_lane_column)
 def empty_lanes(state_size: int, n_features: int, widest: int, n_weights: int) -> LaneState:
     """Make room for the lanes, each with so many parameters."""
     indices = np.zeros((n_features, LANES), dtype=np.int64)
-    for i in range(n_features):
-        indices[i] = i
+    counts, items = np.empty(LANES, dtype=np.int64), np.empty(LANES, dtype=np.int64)
+    for lane in range(LANES):
+        counts[lane], items[lane] = n_features, -1
+        for i in range(n_features):
+            indices[i, lane] = i
     return LaneState(
         states=np.zeros((state_size, LANES)),
         streams=np.zeros((1, LANES), dtype=np.uint64),
@@ -108,14 +111,14 @@ def empty_lanes(state_size: int, n_features: int, widest: int, n_weights: int) -
         weights=np.zeros((n_weights, LANES)),
         indices=indices,
         entries=np.zeros((1, n_features, LANES)),
-        counts=np.full(LANES, n_features),
+        counts=counts,
         units=np.zeros((2, widest, LANES)),
         actions=np.zeros(LANES, dtype=np.int64),
         over=np.ones(LANES, dtype=np.int64),
         totals=np.zeros(LANES),
         factors=np.zeros(LANES),
         starts=np.zeros(LANES, dtype=np.int64),
-        items=np.full(LANES, -1),
+        items=items,
         rows=np.zeros(LANES, dtype=np.int64),
     )
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from riskgrad.kernels.arrays import ZERO, largest
 from riskgrad.kernels.compile import helper, inline_helper
 from riskgrad.kernels.elementary import TANHS_AT_ONCE, write_tanhs
 from riskgrad.kernels.layer_sums import (
@@ -52,7 +53,7 @@ class Room(NamedTuple):
 @helper
 def empty_room(size: int, sizes: IntArray) -> Room:
     """Make room for at most `size` observations."""
-    n, width = max(1, min(size, TOGETHER)), np.max(sizes)
+    n, width = max(1, min(size, TOGETHER)), largest(sizes)
     return Room(
         values=np.empty((n, width + 1)),
         counts=np.zeros(n, dtype=np.int64),
@@ -116,7 +117,7 @@ def _bend(room: Room, count: int, relu: bool) -> None:
 @helper
 def run_layers(theta: FloatArray, room: Room, n: int, sizes: IntArray, relu: bool) -> None:
     """Take the inputs of n observations, which are in the room, through all layers; leave the outputs in its units."""
-    last, start, units = len(sizes) - 2, 0, room.units
+    last, start, units = len(sizes) - 2, ZERO, room.units
     for layer in range(last + 1):
         n_in, n_out = sizes[layer], sizes[layer + 1]
         _write_biases(theta, np.uint64(start + n_in * n_out), units, np.uint64(n), np.uint64(n_out))

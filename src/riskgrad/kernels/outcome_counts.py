@@ -9,14 +9,14 @@ table is a function of the steps that were counted and of their order, whatever 
 import numpy as np
 from numpy.typing import NDArray
 
-from riskgrad.kernels.compile import kernel
+from riskgrad.kernels.compile import helper, kernel
 from riskgrad.kernels.streams import mix_word
 from riskgrad.types import FloatArray, IntArray
 
 EMPTY = -1
 
 
-@kernel
+@helper
 def _find_slot(
     slots: IntArray, pair: int, after: int, bits: np.int64, pairs: IntArray, nexts: IntArray, rewards: NDArray[np.int64]
 ) -> int:

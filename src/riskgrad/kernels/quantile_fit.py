@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from riskgrad.kernels.arrays import ZERO
 from riskgrad.kernels.batch_passes import forward_and_keep, pull_back_kept
 from riskgrad.kernels.compile import kernel
 from riskgrad.types import FloatArray, IntArray
@@ -47,13 +48,16 @@ def fit_quantiles(
     """
     theta, mean, square, powers = state
     n_out, n_in, loss = sizes[-1], sizes[0], 0.0
-    width = np.sum(sizes[1:])
+    width = ZERO
+    for layer in range(1, len(sizes)):
+        width += sizes[layer]
     gradient = np.empty(len(theta))
     for first in range(0, len(order), minibatch):
         size = min(minibatch, len(order) - first)
         batch, kept = np.empty((size, n_in)), np.empty(size * width)
         for b in range(size):
-            batch[b] = inputs[order[first + b]]
+            for i in range(n_in):
+                batch[b, i] = inputs[order[first + b], i]
         forward_and_keep(theta, batch, sizes, relu, kept)
         outputs = kept[len(kept) - size * n_out :].reshape(size, n_out)
         cotangents, scale = np.zeros((size, n_out)), 1.0 / (size * targets.shape[1])

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from riskgrad.kernels.arrays import doubled
 from riskgrad.kernels.compile import inline_kernel, kernel
 from riskgrad.kernels.sampler_tables import ENDS, OutcomeTables
 from riskgrad.kernels.streams import STEP, Words, mix_word
@@ -246,7 +247,7 @@ def sample_returns_so_far(
         total, factor, length = 0.0, 1.0, np.uint64(0)
         while code < ENDS and length < tables.horizon:
             if used == len(found):
-                found = np.append(found, found)
+                found = doubled(found)
             found[used] = total
             used += 1
             place = np.uint64(0)
@@ -298,7 +299,7 @@ def sample_visits(
             length += ONE
             if where[pair] < first or cells is not None:
                 if used == len(codes):
-                    codes, counts = np.append(codes, codes), np.append(counts, counts)
+                    codes, counts = doubled(codes), doubled(counts)
                 where[pair], codes[used], counts[used] = used, place + pair, 0
                 used += 1
             counts[where[pair]] += 1
@@ -341,7 +342,7 @@ def sample_steps(
             factor *= tables.discount
             length += ONE
             if used == len(codes):
-                codes, rewards = np.append(codes, codes), np.append(rewards, rewards)
+                codes, rewards = doubled(codes), doubled(rewards)
             codes[used], rewards[used] = place + pair, reward
             used += 1
         values[e], lengths[e], ended[e] = total, length, code >= ENDS

@@ -154,7 +154,9 @@ def _fill_rows(
         first, width = firsts[row], firsts[row + 1] - firsts[row]
         if count == 0:
             continue
-        total = np.sum(probabilities[begin : begin + count])
+        total = 0.0
+        for i in range(count):
+            total += probabilities[begin + i]
         mass = np.zeros(width)
         light, heavy, other = np.empty(width, np.int64), np.empty(width, np.int64), np.empty(width, np.int64)
         n_light, n_heavy = 0, 0

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from riskgrad.kernels.arrays import filled
 from riskgrad.kernels.compile import inline_helper, kernel
 from riskgrad.types import FloatArray, IntArray
 
@@ -90,14 +91,15 @@ def find_ranges(
     starts: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
     """Give the smallest and the largest return so far that can be reached at each time [T + 1], the last at the end."""
-    low, high = np.full(horizon + 1, np.inf), np.full(horizon + 1, -np.inf)
-    least, most = np.full(n_states + 1, np.inf), np.full(n_states + 1, -np.inf)
-    least[:n_states] = np.where(starts > 0.0, 0.0, np.inf)
-    most[:n_states] = np.where(starts > 0.0, 0.0, -np.inf)
+    low, high = filled(horizon + 1, np.inf), filled(horizon + 1, -np.inf)
+    least, most = filled(n_states + 1, np.inf), filled(n_states + 1, -np.inf)
+    for s in range(n_states):
+        if starts[s] > 0.0:
+            least[s], most[s] = 0.0, 0.0
     low[0], high[0] = 0.0, 0.0
     end_low, end_high = np.inf, -np.inf
     for t in range(horizon):
-        then_least, then_most = np.full(n_states + 1, np.inf), np.full(n_states + 1, -np.inf)
+        then_least, then_most = filled(n_states + 1, np.inf), filled(n_states + 1, -np.inf)
         for s in range(n_states):
             if most[s] < least[s]:
                 continue
@@ -109,7 +111,8 @@ def find_ranges(
                     then_most[n] = max(then_most[n], most[s] + r)
         least, most = then_least, then_most
         end_low, end_high = min(end_low, least[n_states]), max(end_high, most[n_states])
-        low[t + 1], high[t + 1] = np.min(least[:n_states]), np.max(most[:n_states])
+        for s in range(n_states):
+            low[t + 1], high[t + 1] = min(low[t + 1], least[s]), max(high[t + 1], most[s])
     low[horizon], high[horizon] = min(low[horizon], end_low), max(high[horizon], end_high)
     return low, high
 

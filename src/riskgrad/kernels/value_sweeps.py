@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from riskgrad.kernels.arrays import largest
 from riskgrad.kernels.compile import inline_helper, kernel
 from riskgrad.kernels.value_layout import NEARLY, Layout, find_knot
 from riskgrad.types import FloatArray, IntArray
@@ -92,7 +93,7 @@ def sweep_forward(layout: Layout, table: FloatArray, mass: FloatArray, law: Floa
         if layout.starts[s] > 0.0:
             mass[layout.node[s]] = layout.starts[s]
     landed, over = np.zeros(len(knots) + 2), np.zeros(len(ends) + 2)
-    widest = np.max(layout.hi) + 2
+    widest = largest(layout.hi) + 2
     taken, shifted = np.zeros(widest), np.zeros(widest)
     for q in range(layout.horizon * n_states):
         t, s = q // n_states, q % n_states
@@ -225,7 +226,7 @@ def sweep_backward(  # noqa: C901, PLR0912
     gains[:] = 0.0
     weights[:] = 0.0
     visits[:] = 0.0
-    widest = np.max(layout.hi) + 2
+    widest = largest(layout.hi) + 2
     later, over = np.zeros(len(knots) + 2), np.zeros(len(ends))
     shifted, worth = np.zeros(widest), np.zeros((n_actions, widest))
     for back in range(layout.horizon * n_states):

@@ -12,6 +12,7 @@ from riskgrad.policy.normalized import ObservationStatistics
 
 if TYPE_CHECKING:
     from riskgrad.policy.deterministic import Deterministic as Deterministic
+    from riskgrad.policy.factored import Factored as Factored
     from riskgrad.policy.gaussian import Gaussian as Gaussian
     from riskgrad.policy.gibbs import Gibbs as Gibbs
     from riskgrad.policy.gibbs import LinearGibbs as LinearGibbs

@@ -18,7 +18,7 @@ from riskgrad.policy.base import Layers, WithoutDensity, drop_axes
 from riskgrad.policy.bounds import Bounds, with_infinities
 from riskgrad.policy.greedy import point_mass
 from riskgrad.policy.network import Activation, Network, PlainLayers, check_hidden
-from riskgrad.types import ActionKind, Choice, Choices, FloatArray, IntArray, ObservationKind, States, Vectors
+from riskgrad.types import ActionKind, Both, Choice, Choices, FloatArray, IntArray, ObservationKind, States, Vectors
 
 
 @final
@@ -109,7 +109,7 @@ class Deterministic(WithoutDensity):
     def fit(cls, gives: ObservationKind, takes: ActionKind) -> "Deterministic":
         """Make a linear function for a source; refuse actions of several components."""
         inputs = gives.n if isinstance(gives, States) else gives.size
-        if isinstance(takes, Choices):
+        if isinstance(takes, Choices | Both):
             rule = "be random for actions of several components"
             raise InputError("policy", rule, cls.name, "try 'linear' or 'mlp'")
         return cls(inputs, takes.n) if isinstance(takes, Choice) else cls(inputs, low=takes.low, high=takes.high)

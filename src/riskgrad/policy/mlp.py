@@ -29,7 +29,18 @@ from riskgrad.kernels.formulas import exp_of, log_softmax, softmax, sum_over_act
 from riskgrad.policy.base import Layers, Linearization, Policy, drop_axes
 from riskgrad.policy.gaussian import INITIAL_STD, Gaussian
 from riskgrad.policy.network import Activation, Network, PlainLayers, check_hidden
-from riskgrad.types import ActionKind, Choice, Choices, FloatArray, IntArray, Numbers, ObservationKind, States, Vectors
+from riskgrad.types import (
+    ActionKind,
+    Both,
+    Choice,
+    Choices,
+    FloatArray,
+    IntArray,
+    Numbers,
+    ObservationKind,
+    States,
+    Vectors,
+)
 
 HIDDEN: Final = (32, 32)
 
@@ -204,6 +215,11 @@ class MLP(Policy):
 def fit_network(gives: ObservationKind, takes: ActionKind, hidden: tuple[int, ...], std: float = INITIAL_STD) -> Policy:
     """Make a policy whose preferences, or whose mean, is a network with these hidden layers; none is linear."""
     inputs = gives.n if isinstance(gives, States) else gives.size
+    if isinstance(takes, Both):
+        from riskgrad.policy.factored import Factored  # noqa: PLC0415 - it is made of this policy
+
+        numbers = Gaussian(inputs, takes.numbers.low, takes.numbers.high, hidden, initial_std=std)
+        return Factored(MLP(inputs, takes.choices.sizes, hidden), numbers)
     if isinstance(takes, Numbers):
         return Gaussian(inputs, takes.low, takes.high, hidden, initial_std=std)
     return MLP(inputs, takes.n if isinstance(takes, Choice) else takes.sizes, hidden)

@@ -150,7 +150,8 @@ def refuse_overflow(estimate: FloatArray) -> FloatArray:
 
 def distorted_mean(g: DistortionFunction, values: FloatArray) -> FloatArray:
     """Give `eq:hat_rho_G1` for each row of values [..., m]: a sort and one product with fixed coefficients."""
-    ordered = np.sort(np.ascontiguousarray(values), axis=-1)
+    in_order = values.ndim == 1 and bool(np.all(values[:-1] <= values[1:]))  # as many measures of one sample find it
+    ordered = values if in_order else np.sort(np.ascontiguousarray(values), axis=-1)
     if not are_usable(ordered[..., [0, -1]]).all():
         refuse_bad_values(values)
     return np.einsum("...m,m->...", ordered, _order_coefficients(g, values.shape[-1]))
@@ -167,13 +168,14 @@ def weighted_distorted_mean(g: DistortionFunction, sample: Sample, *, literal: b
     rows = np.ascontiguousarray(np.broadcast_to(weights, full)).reshape(-1, size)
     shared = values.size == size  # then one sort serves every row of weights
     table = np.ascontiguousarray(values if shared else np.broadcast_to(values, full)).reshape(-1, size)
-    order = np.argsort(table, axis=1) if shared else None
+    # numpy's plain order of equal returns depends on the processor, and the sums of their weights on the order
+    order = np.argsort(table, axis=1, kind="stable") if shared else None
     result = np.empty(len(rows))
     step = max(1, BLOCK // size)
     for start in range(0, len(rows), step):
         block = slice(start, start + step)
         owned = table if shared else table[block]
-        ranks = np.argsort(owned, axis=1) if order is None else order
+        ranks = np.argsort(owned, axis=1, kind="stable") if order is None else order
         lowest, steps, levels, sound = build_ladder(owned, ranks, rows[block], literal)
         if not sound:
             refuse_bad_values(values)

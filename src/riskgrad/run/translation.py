@@ -20,6 +20,7 @@ from riskgrad.sources.base import Source
 from riskgrad.sources.gymnasium.descriptions import describe_space, read_space, spaces_of_kinds
 from riskgrad.sources.gymnasium.readings import has_parts, split
 from riskgrad.sources.gymnasium.spaces import action_writer, observation_reader
+from riskgrad.sources.gymnasium.unreadable import leave_out_text, pick_parts
 from riskgrad.types import Choice, ObservationKind, States
 
 
@@ -61,7 +62,7 @@ class Translator:
         room = self._reader.room(1 if batch is None else len(batch))
         try:
             for place, one in enumerate([obs] if batch is None else batch):
-                room[place] = self._reader.read(one)
+                room[place] = self._reader.read(pick_parts(self._seen, one))
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise InputError("obs", f"be of {self._seen}, or a batch of such", obs, str(error)) from error
         if not np.all(np.isfinite(room)):
@@ -70,7 +71,10 @@ class Translator:
 
     def write(self, actions: NDArray[Any], single: bool) -> Any:
         """Give what the environment takes: an integer or an array for one action, arrays [B, ...] for a batch."""
-        return self._writer.one_by_one(actions)[0] if single else self._writer.write(actions)
+        if single or self._writer.assemble is not None:  # parts of a batch stay together, action by action
+            written = self._writer.one_by_one(actions)
+            return written[0] if single else written
+        return self._writer.write(actions)
 
     def _split(self, obs: Any) -> list[Any] | None:
         """Give the observations of a batch; None for a single one."""
@@ -108,7 +112,7 @@ def describe_spaces(source: Source) -> dict[str, Any] | None:
         found = spaces_of_kinds(gives, takes)
     if found is None:
         return None
-    facts = {"observation": describe_space(found[0]), "action": describe_space(found[1])}
+    facts = {"observation": describe_space(leave_out_text(found[0])[0]), "action": describe_space(found[1])}
     return None if None in facts.values() else facts
 
 

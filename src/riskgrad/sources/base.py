@@ -25,7 +25,18 @@ from riskgrad.policy import ObservationStatistics, Policy
 from riskgrad.policy.normalized import LIMIT
 from riskgrad.random import Stream
 from riskgrad.registry import PartList
-from riskgrad.types import ActionKind, Choice, Episodes, FloatArray, Numbers, ObservationKind, Returns, States, Steps
+from riskgrad.types import (
+    ActionKind,
+    Both,
+    Choice,
+    Episodes,
+    FloatArray,
+    Numbers,
+    ObservationKind,
+    Returns,
+    States,
+    Steps,
+)
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
@@ -121,6 +132,11 @@ class Source(ABC):
     def discount(self) -> float | None:
         """The discount of its returns, where known."""
         return None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of a run must know of how episodes are played; more may be known once some were."""
+        return ()
 
     @property
     def return_range(self) -> tuple[float, float] | None:
@@ -290,11 +306,14 @@ def check_fit(policy: Policy, source: Source) -> None:
         raise InputError("policy", f"read vectors of the environment's {gives.size} numbers", policy)
     if takes is None or acts is None or acts == takes:
         return
+    if isinstance(takes, Both):
+        rule = f"have actions of {len(takes.choices.sizes)} choices and {takes.numbers.size} numbers"
+        raise InputError("policy", rule, policy, "see rg.policy.Factored")
     if isinstance(takes, Numbers):
         # a policy may keep within bounds of its own
         if not isinstance(acts, Numbers) or acts.size != takes.size:
             raise InputError("policy", f"have actions of {takes.size} numbers", policy, "see rg.policy.Gaussian")
-    elif isinstance(acts, Numbers):
+    elif isinstance(acts, Numbers | Both):
         raise InputError("policy", "have discrete actions", policy, "see rg.policy.MLP")
     else:
         wanted = takes.n if isinstance(takes, Choice) else takes.sizes

@@ -21,7 +21,7 @@ import difflib
 import inspect
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import gymnasium
 
@@ -35,11 +35,12 @@ from riskgrad.policy import POLICIES, Policy
 from riskgrad.policy.base import find_policy_name
 from riskgrad.settings import TrainOptions
 from riskgrad.sources.base import SOURCES, EnvOptions, Source, Workers
-from riskgrad.types import Choice, States
+from riskgrad.types import Choice, States, Vectors
 
 Environment = str | FiniteMDP | CompiledEnv | Source | gymnasium.Env[Any, Any] | Callable[..., Any]
 
 MOST_PARAMETERS = 100_000_000  # 0.8 GB, of which an algorithm holds several
+MOST_UNASKED: Final = 10_000  # numbers of an observation for which a policy is chosen unasked
 KINDS = "a Gymnasium id, class, factory or environment, a FiniteMDP, a CompiledEnv, or a source of episodes"
 
 
@@ -150,6 +151,17 @@ def choose_policy(source: Source, given: Policy | str | None) -> tuple[Policy, s
         return given, find_policy_name(given, source.gives, source.takes)
     name = usual_name(source) if given is None else given
     return make_policy(source, name), name
+
+
+def refuse_huge(source: Source) -> None:
+    """Refuse to choose a policy for observations of very many numbers, as images are."""
+    gives = source.gives
+    if isinstance(gives, Vectors) and gives.size > MOST_UNASKED:
+        rule = f"be named for more than {MOST_UNASKED:,} inputs, each of which has a weight for every unit"
+        advice = (
+            "images: shrink them by gymnasium.wrappers.GrayscaleObservation and ResizeObservation, or name a policy"
+        )
+        raise InputError("policy", rule, f"{gives.size:,} numbers in an observation", advice)
 
 
 def make_policy(source: Source, name: str | None = None) -> Policy:

@@ -39,7 +39,7 @@ from riskgrad.kernels.sampler_tables import (
     thresholds_of_preferences,
     thresholds_of_probabilities,
 )
-from riskgrad.making import close_or_warn
+from riskgrad.making import StepLimit, close_or_warn, find_limit
 from riskgrad.mdp import FiniteMDP, from_gymnasium
 from riskgrad.mdp.from_gym import has_table
 from riskgrad.policy import Policy
@@ -60,6 +60,7 @@ class TabularSource(Source):
     Args:
         mdp: the model.
         threads: how many threads to use; by default one for each core that this process may use.
+        limit: where the model's horizon comes from; None where whoever made the model said so.
     """
 
     name = "finite model"
@@ -68,8 +69,9 @@ class TabularSource(Source):
     workers = "threads"
     plays = (FiniteMDP,)
 
-    def __init__(self, mdp: FiniteMDP, threads: int | None = None) -> None:
+    def __init__(self, mdp: FiniteMDP, threads: int | None = None, limit: StepLimit | None = None) -> None:
         self._mdp = mdp
+        self._limit, self._limit_reached = StepLimit(mdp.horizon) if limit is None else limit, False
         self.threads = cores() if threads is None else check_count("threads", threads)
         self._tables, self._heads = outcome_tables(
             mdp.offsets, mdp.probabilities, mdp.next_states, mdp.rewards, mdp.ends, mdp.start, mdp.horizon, mdp.discount
@@ -94,6 +96,12 @@ class TabularSource(Source):
     def horizon(self) -> int:
         """That of the model."""
         return self.mdp.horizon
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where the horizon comes from, if not from the user or a time limit, and whether it was reached."""
+        found = (self._limit.note, self._limit.warning if self._limit_reached else "")
+        return tuple(note for note in found if note)
 
     @property
     def discount(self) -> float:
@@ -139,6 +147,7 @@ class TabularSource(Source):
             )
 
         codes, counts = zip(*in_blocks(block, m, self.threads), strict=True)
+        self._watch(lengths)
         visits, pairs = np.concatenate(codes), np.arange(len(thresholds))
         if len(pairs) > len(visits):  # as with memory, where most pairs are never met
             pairs, visits = np.unique(visits, return_inverse=True)
@@ -170,6 +179,7 @@ class TabularSource(Source):
         codes, rewards = zip(*in_blocks(block, m, self.threads), strict=True)
         states, actions = np.divmod(np.concatenate(codes), self._tables.stride)
         offsets = np.concatenate([[0], np.cumsum(lengths)])
+        self._watch(lengths)
         return Steps(values, offsets, ended, states, actions, np.concatenate(rewards))
 
     def returns_so_far(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> FloatArray:
@@ -200,10 +210,16 @@ class TabularSource(Source):
             if not has_table(first):
                 return None
             discount = 1.0 if options.discount is None else options.discount
-            return cls(from_gymnasium(first, options.horizon, discount), options.threads)
+            limit = find_limit(first, options.horizon)
+            return cls(from_gymnasium(first, limit.steps, discount), options.threads, limit)
         finally:
             if isinstance(env, str) or isinstance(options.factory, type):  # not one that is the user's, or a factory's
                 close_or_warn(first, "the environment")
+
+    def _watch(self, lengths: IntArray) -> None:
+        """See whether episodes reach a limit that nobody gave."""
+        if self._limit.is_default and not self._limit_reached:
+            self._limit_reached = bool(np.any(lengths >= self._limit.steps))
 
     def _sample(
         self,
@@ -228,6 +244,7 @@ class TabularSource(Source):
             play(0, rows, self.threads)
         else:
             in_blocks(play, rows, self.threads)
+        self._watch(answer.lengths)
         return answer
 
     def _play(

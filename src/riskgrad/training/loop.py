@@ -211,6 +211,7 @@ def _advance(plan: Plan, judge: Judge | None, before: Progress) -> tuple[Progres
     progress.episodes += info.episodes + info.looked
     progress.held_out_episodes += info.looked
     progress.remarks += info.notes
+    progress.remarks += [note for note in problem.source.notes if note not in progress.remarks]
     line = round_trip({"iteration": k, **info.line, "held_out": held_out, "episodes": progress.episodes})
     progress.history.append(line)
     return progress, line, info.returns

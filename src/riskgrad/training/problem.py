@@ -153,7 +153,7 @@ class Problem:
             notes.append("observations were normalized; each theta goes with the statistics in force at it")
         if self.policy.memory is not None:
             notes.append(f"the policy has a {self.policy.memory}")
-        return (*notes, *self.batches.notes)
+        return (*notes, *self.batches.notes, *self.source.notes)
 
 
 def entropy_gradient(policy: Policy, theta: FloatArray, batch: Episodes) -> FloatArray:
@@ -179,8 +179,9 @@ def _count_visits(batch: Episodes) -> tuple[NDArray[Any], FloatArray]:
     observations = batch.observations
     counts = batch.counts.astype(np.float64)
     if observations.ndim == 1 and observations.dtype.kind in "iu":
-        observations, where = np.unique(observations, return_inverse=True)
-        counts = np.bincount(where, weights=counts)
+        totals = np.bincount(observations, weights=counts)  # of states, which are indices: no sort is needed
+        observations = np.flatnonzero(totals)
+        counts = totals[observations]
     elif len(observations) > MOST_OBSERVATIONS:
         rows = np.linspace(0, len(observations) - 1, MOST_OBSERVATIONS).astype(np.int64)
         observations, counts = observations[rows], counts[rows]

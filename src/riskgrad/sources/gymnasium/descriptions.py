@@ -20,7 +20,7 @@ from gymnasium import Space, spaces
 from numpy.typing import NDArray
 
 from riskgrad.errors import InputError
-from riskgrad.types import ActionKind, Choice, Choices, ObservationKind, States
+from riskgrad.types import ActionKind, Both, Choice, Choices, ObservationKind, States
 
 MOST_NUMBERS: Final = 1 << 26  # of a Box; a file that asks for more is not one that was written here
 
@@ -64,6 +64,8 @@ def spaces_of_kinds(gives: ObservationKind, takes: ActionKind) -> tuple[Space[An
         return seen, spaces.Discrete(takes.n)
     if isinstance(takes, Choices):
         return seen, spaces.MultiDiscrete(list(takes.sizes))
+    if isinstance(takes, Both):
+        return seen, spaces.Tuple([spaces_of_kinds(gives, part)[1] for part in (takes.choices, takes.numbers)])
     return seen, _box_of(takes.size, np.array(takes.low), np.array(takes.high))
 
 

@@ -20,7 +20,7 @@ from riskgrad.kernels.episode_sums import add_rewards
 from riskgrad.kernels.streams import fill_uniforms
 from riskgrad.random import environment_seeds
 from riskgrad.sources.gymnasium.blocks import BlockResult, Diary, EpisodeBlock
-from riskgrad.sources.gymnasium.readings import as_numbers, as_real, is_over
+from riskgrad.sources.gymnasium.readings import as_numbers, as_reward, is_over
 from riskgrad.sources.gymnasium.recipe import Env
 from riskgrad.sources.gymnasium.spaces import ActionWriter, ObservationReader
 from riskgrad.types import FloatArray, IntArray
@@ -148,7 +148,7 @@ class _SingleRun:
         """Add the rewards of a turn and read its observations, both of which have to be finite."""
         earned, lanes = as_numbers(rewards), self.lanes
         if earned is None:
-            earned = np.array([self._convert(lane, as_real, each) for lane, each in enumerate(rewards)])
+            earned = np.array([self._convert(lane, as_reward, each) for lane, each in enumerate(rewards)])
         self.diary.earn(earned)
         self.turns += 1
         if not lanes.reader.together(found, flat):

@@ -12,14 +12,16 @@ from dataclasses import dataclass
 from multiprocessing.util import Finalize
 from typing import Any, Final
 
+import numpy as np
 from gymnasium import Space
 from gymnasium.vector import VectorEnv
 
 from riskgrad.backend.beacon import Watched
 from riskgrad.errors import InputError
-from riskgrad.making import close_or_warn, strip_wrappers, time_limit
+from riskgrad.making import close_or_warn, find_limit, strip_wrappers
 from riskgrad.sources.gymnasium.blocks import BlockResult, EpisodeBlock
 from riskgrad.sources.gymnasium.lanes import SingleLanes
+from riskgrad.sources.gymnasium.readings import has_parts
 from riskgrad.sources.gymnasium.recipe import Env, EnvRecipe, name_of
 from riskgrad.sources.gymnasium.spaces import action_writer, batch_reader, observation_reader
 from riskgrad.sources.gymnasium.vector import VectorLanes
@@ -66,10 +68,8 @@ class Player:
         self._rules = rules
         first = rules.recipe.make()
         self.name = name_of(first)
-        limit = time_limit(first) if rules.horizon is None else rules.horizon
-        if limit is None:
-            raise InputError("horizon", f"be given, since {self.name} has no time limit of its own", None)
-        self.horizon = limit
+        self.limit = find_limit(first, rules.horizon)
+        self.horizon, self._limit_reached = self.limit.steps, False
         self.space, self.action_space = (_space(first, name) for name in ("observation_space", "action_space"))
         one_hot = strip_wrappers(first) is first.unwrapped and bool(first.unwrapped.metadata.get("soft_one_hot"))
         self.writer = action_writer(self.action_space)
@@ -83,6 +83,18 @@ class Player:
     def native(self) -> bool:
         """Whether the environment's own vector form is used."""
         return self._vector is not None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where the horizon comes from, if nobody gave it; whether it was reached; what is read badly, or not."""
+        found = (self.limit.note, self.limit.warning if self._limit_reached else "", *self.reader.notes)
+        return tuple(note for note in found if note)
+
+    def watch(self, results: list[BlockResult]) -> list[BlockResult]:
+        """See whether episodes, whoever played them, reach a limit that nobody gave; give them on."""
+        if self.limit.is_default and not self._limit_reached:
+            self._limit_reached = any(np.any((part.lengths >= self.horizon) & ~part.ended) for part in results)
+        return results
 
     def play(self, block: EpisodeBlock) -> BlockResult:
         """Play all episodes of a block."""
@@ -118,7 +130,7 @@ class Player:
         rules, read = self._rules, batch_reader(self.space, self._counts)
         if rules.native is False:
             return None
-        trial = None if read is None else self._try_vector_form()
+        trial = None if read is None or has_parts(self.action_space) else self._try_vector_form()
         if trial is None or read is None:
             if rules.native:
                 raise InputError("native", "be None for an environment without a vector form of its own", rules.native)

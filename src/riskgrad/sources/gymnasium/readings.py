@@ -1,11 +1,13 @@
 """Numbers, arrays and parts, as environments give them: each has to be of its space, and is refused in one line."""
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from gymnasium import Space, spaces
 
 from riskgrad.types import FloatArray
+
+WRONG_SPACE: Final = "gymnasium.wrappers.TransformObservation gives it a space that holds all of them"
 
 
 def as_number(value: Any) -> float | int:
@@ -18,8 +20,11 @@ def as_number(value: Any) -> float | int:
     return array.item()
 
 
-def as_real(value: Any) -> float:
-    """Give a plain number as a float; refuse an integer that is too large for one."""
+def as_reward(value: Any) -> float:
+    """Give a reward as a float; refuse one of several numbers by the wrapper that weighs them, and one too large."""
+    if np.size(value) > 1:
+        advice = "weigh them by mo_gymnasium.wrappers.LinearReward or gymnasium.wrappers.TransformReward"
+        raise TypeError(f"the reward has {np.size(value)} numbers, and a return has one: {advice}")
     return float(as_number(value))
 
 
@@ -54,7 +59,7 @@ def read_state(found: Any, n: int, start: int) -> int:
     value = as_number(found)
     state = int(value) - start
     if state != value - start or not 0 <= state < n:
-        raise ValueError(f"the observation {value} is not among the {n} states from {start}")
+        raise ValueError(f"the observation {value} is not among the {n} states from {start}; {WRONG_SPACE}")
     return state
 
 

@@ -12,10 +12,8 @@ What is decided here, and why:
 - An episode's environment is reset with a seed of its own, below 2^31 for the sake of older environments; its actions
   come from another stream. Both are functions of the run's stream, the row's pair and the episode.
 - A vector form takes one seed for all of its lanes. There the starts are a function of the stream and of all pairs and
-  episodes asked for at once; rows of one pair still see the same ones, and the cut into blocks does not depend on
-  processes.
-- Blocks of whole episodes go to the backend, and answers are put where they belong by their place, so that any number
-  of processes gives the same bits.
+  episodes asked for at once; rows of one pair still see the same ones, and processes do not change the cut into blocks.
+- Blocks of whole episodes go to the backend, and answers are put in their place: any processes give the same bits.
 """
 
 import pickle
@@ -123,6 +121,11 @@ class GymnasiumSource(Source):
     def discount(self) -> float:
         """The discount of its returns."""
         return self._discount
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where the horizon comes from, if not from the user or a time limit; whether it was reached; what is read."""
+        return self._player.notes
 
     @property
     def native(self) -> bool:
@@ -267,7 +270,7 @@ class GymnasiumSource(Source):
 
     def _map(self, blocks: list[EpisodeBlock]) -> list[BlockResult]:
         try:
-            return self.backend.map(self._work, self._with_room(blocks))
+            return self._player.watch(self.backend.map(self._work, self._with_room(blocks)))
         except OverdueError as late:
             block, place = blocks[late.task], late.place
             found = np.flatnonzero(environment_seeds(block.streams) == place.seed)

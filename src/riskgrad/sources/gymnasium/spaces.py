@@ -4,19 +4,22 @@
     MultiDiscrete, MultiBinary, and Tuple and  integer states too, one for each combination, where there are at most
     Dict of discrete parts                     16,384 of them (see `products`) and actions are Discrete
     Box                                        a vector of its numbers
-    all others                                 one vector, flattened as Gymnasium does (discrete parts one-hot)
+    all others                                 one vector, flattened as Gymnasium does (discrete parts one-hot); text
+                                               in a Dict is left out, and a note says so
 
     Discrete actions                           Python integers, from the space's start
-    MultiDiscrete                              arrays of its type
+    MultiDiscrete, MultiBinary                 arrays of its type
     Box                                        arrays of its type and shape, within its bounds
+    Dict and Tuple of these                    each part by itself: choices, numbers, or both (see `parted_actions`)
 
-Everything else is refused by name. Values are converted one by one: environments give Python floats, numpy scalars and
-integers, and some refuse a numpy integer as an action.
+Everything else is refused by name, with the wrapper that makes it readable. Values are converted one by one:
+environments give Python floats, numpy scalars and integers, and some refuse a numpy integer as an action.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -25,8 +28,10 @@ from gymnasium.spaces.utils import flatdim
 from numpy.typing import NDArray
 
 from riskgrad.errors import InputError
+from riskgrad.sources.gymnasium.parted_actions import build_parts, leaves_of, place_columns
 from riskgrad.sources.gymnasium.products import find_product
-from riskgrad.sources.gymnasium.readings import has_parts, parts_of, ravel, read_state, split
+from riskgrad.sources.gymnasium.readings import has_parts, ravel, read_state, split
+from riskgrad.sources.gymnasium.unreadable import describe_image, leave_out_text, pick_parts, refuse_unreadable
 from riskgrad.types import ActionKind, Choice, Choices, FloatArray, Numbers, ObservationKind, States, Vectors
 
 
@@ -39,11 +44,13 @@ class ObservationReader:
         read: from one observation to a state or a vector; what is not of the space's shape is refused.
         together: writes observations of B environments to an array of states [B], or of vectors one after the other
             [B * k]; False where they have to be read one by one, be it to find the one that cannot be.
+        notes: what is left out, and what is read in a way that does it little justice.
     """
 
     gives: ObservationKind
     read: Callable[[Any], Any]
     together: Callable[[list[Any], NDArray[Any]], bool]
+    notes: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:
@@ -63,7 +70,15 @@ def observation_reader(space: Space[Any], one_hot: bool = False, counts: bool = 
         one_hot: whether the numbers of a Box are known to be a soft one-hot.
         counts: whether combinations of discrete parts are states; without Discrete actions there is no table for them.
     """
-    _refuse_unknown(space, "observation")
+    plain, left_out = leave_out_text(space)
+    if left_out:
+        inner = observation_reader(plain, one_hot, counts)
+        names = ", ".join(repr(name) for name in left_out)
+        note = f"the policy does not read {names} of the observations, which is text"
+        return ObservationReader(
+            inner.gives, lambda found: inner.read(pick_parts(plain, found)), lambda _, __: False, (note, *inner.notes)
+        )
+    refuse_unreadable(space)
     if isinstance(space, spaces.Discrete):
         n, start = int(space.n), int(space.start)
         return ObservationReader(
@@ -75,7 +90,9 @@ def observation_reader(space: Space[Any], one_hot: bool = False, counts: bool = 
     if isinstance(space, spaces.Box | spaces.MultiBinary):
         shape = space.shape or ()
         together = partial(_write_rows, {size}) if len(shape) == 1 else partial(_write_raveled, shape)
-        return ObservationReader(Vectors(size, one_hot), lambda found: ravel(found, shape), together)
+        return ObservationReader(
+            Vectors(size, one_hot), lambda found: ravel(found, shape), together, describe_image(shape, size)
+        )
     return ObservationReader(Vectors(size), lambda found: _flatten_observation(space, found), lambda _, __: False)
 
 
@@ -97,15 +114,19 @@ class ActionWriter:
     """How actions are written.
 
     Attributes:
-        takes: a choice, several of them, or numbers.
+        takes: a choice, several of them, numbers, or both.
         write: from actions of a policy [B, ...] to a batch of actions of the environment.
+        assemble: from such a batch to the actions of B environments, where they have parts; None where each is a row.
     """
 
     takes: ActionKind
     write: Callable[[NDArray[Any]], NDArray[Any]]
+    assemble: Callable[[NDArray[Any]], list[Any]] | None = None
 
     def one_by_one(self, actions: NDArray[Any]) -> list[Any]:
-        """Give actions for single environments: Python integers for a choice, arrays otherwise."""
+        """Give actions for single environments: Python integers for a choice, otherwise arrays, or parts of these."""
+        if self.assemble is not None:
+            return self.assemble(actions)
         written = self.write(actions)
         return written.tolist() if isinstance(self.takes, Choice) else list(written)
 
@@ -123,9 +144,34 @@ def action_writer(space: Space[Any]) -> ActionWriter:
             Choices(sizes),
             lambda actions: (actions.reshape(-1, len(sizes)) + begins).astype(kind).reshape(-1, *shape),
         )
+    if isinstance(space, spaces.MultiBinary):
+        shape = space.shape
+        return ActionWriter(Choices((2,) * prod(shape)), lambda actions: actions.astype(np.int8).reshape(-1, *shape))
     if isinstance(space, spaces.Box):
         return _box_writer(inner)
-    raise InputError("action space", "be Discrete, MultiDiscrete or Box", type(space).__name__)
+    if has_parts(space):
+        return _parts_writer(space)
+    rule = "be Discrete, MultiDiscrete, MultiBinary, Box, or a Tuple or Dict of these"
+    advice = "gymnasium.wrappers.TransformAction makes another one of it"
+    raise InputError("action space", rule, type(space).__name__, advice)
+
+
+def _parts_writer(space: Space[Any]) -> ActionWriter:
+    """Give how actions of several parts are written: choices come first in a policy's action, then numbers."""
+    leaves = [action_writer(part) for part in leaves_of(space)]
+    columns, kinds = place_columns([leaf.takes for leaf in leaves])
+
+    def assemble(actions: NDArray[Any]) -> list[Any]:
+        table = actions.reshape(len(actions), -1)
+        written: list[list[Any]] = []
+        for leaf, where in zip(leaves, columns, strict=True):
+            part = table[:, where]
+            if not isinstance(leaf.takes, Numbers):
+                part = np.rint(part).astype(np.int64)
+            written.append(leaf.one_by_one(part[:, 0] if isinstance(leaf.takes, Choice) else part))
+        return [build_parts(space, iter(row)) for row in zip(*written, strict=True)]
+
+    return ActionWriter(kinds, lambda actions: actions, assemble)
 
 
 def _box_writer(space: Any) -> ActionWriter:
@@ -197,12 +243,3 @@ def _write_raveled(shape: tuple[int, ...], found: list[Any], to: NDArray[Any]) -
     if right:
         to[:] = array.reshape(-1)
     return right
-
-
-def _refuse_unknown(space: Space[Any], name: str) -> None:
-    if has_parts(space):
-        for part in parts_of(space):
-            _refuse_unknown(part, name)
-    elif not isinstance(space, spaces.Discrete | spaces.Box | spaces.MultiDiscrete | spaces.MultiBinary):
-        rule = "be made of Discrete, Box, MultiDiscrete, MultiBinary, Tuple and Dict"
-        raise InputError(f"{name} space", rule, type(space).__name__)

@@ -17,6 +17,7 @@ from riskgrad.errors import EpisodeError, RiskgradError
 from riskgrad.kernels.streams import fill_uniforms
 from riskgrad.random import environment_seeds
 from riskgrad.sources.gymnasium.blocks import BlockResult, Diary, EpisodeBlock
+from riskgrad.sources.gymnasium.readings import as_reward
 from riskgrad.sources.gymnasium.spaces import ActionWriter
 
 
@@ -60,7 +61,8 @@ class VectorLanes:
                 found, rewards, terminated, truncated, _ = env.step(self.writer.write(actions))
                 observations = self.read(found)
                 over = _as_flags(terminated | truncated, len(block.rows))
-                turn.add(np.asarray(rewards, dtype=np.float64), over)
+                earned = np.asarray(rewards, dtype=np.float64)
+                turn.add(earned if earned.ndim == 1 else np.array([as_reward(each) for each in earned]), over)
                 step += 1
                 if env.metadata.get("autoreset_mode") == AutoresetMode.DISABLED and np.any(over) and len(turn.busy):
                     observations = self.read(env.reset(options={"reset_mask": over})[0])
