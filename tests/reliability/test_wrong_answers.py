@@ -13,7 +13,7 @@ from riskgrad.mdp import FiniteMDP
 
 MEASURES = ["mean", "cvar:0.5", "smooth-cvar:0.5", "mean-variance:0.5", "dual-power:2"]
 STRANGE = {
-    "masked": np.ma.array([1.0, 2.0, 100.0], mask=[0, 0, 1]),
+    "masked": np.ma.array([1.0, 2.0, 100.0], mask=[False, False, True]),
     "masked inside": [1.0, 2.0, np.ma.masked],
     "complex": [1.0, 2.0, 3.0 + 1.0j],
     "dates": np.array(["2020-01-01", "2020-01-02", "2020-01-03"], dtype="M8[D]"),

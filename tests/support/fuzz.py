@@ -153,7 +153,7 @@ def strange_value(rng, depth=0):
         lambda: inner,
         lambda: tuple(inner),
         lambda: {str(i): one for i, one in enumerate(inner)},
-        lambda: np.ma.array(rng.normal(size=3), mask=[0, 1, 0]),
+        lambda: np.ma.array(rng.normal(size=3), mask=[False, True, False]),
         lambda: np.array([1, 2, 3]).astype(["M8[D]", "m8[s]", "U3", "S3", "c16", "O", "f2", "g"][rng.integers(8)]),
         lambda: rng.uniform(-1, 1, size=(2, n)) * 10.0 ** rng.integers(0, 309),
     ]
