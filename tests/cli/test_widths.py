@@ -100,7 +100,8 @@ def without_bars(text):
 @pytest.mark.parametrize("width", [120, 80, 60, 40])
 def test_every_command_fits(width, runs, wide):
     shown = play(width, runs)
-    assert len(shown) in (15, len(wide))
+    assert set(shown) <= set(wide)
+    assert len(shown) > 12
     for words, text in shown.items():
         lines = without_bars(text).split("\n")
         paths = ("page.html", "report.html", "averse", "neutral")  # which are not broken

@@ -99,12 +99,12 @@ def open_source(env: Environment, options: TrainOptions) -> Generator[Source]:
     if options.step_timeout is not None and (source.workers != "backend" or source is env):
         rule = "be left out for a source of your own, a finite model, a compiled environment or a log"
         raise InputError("step_timeout", rule, options.step_timeout)
-    elsewhere = options.backend not in (None, "serial")  # "serial" asks for no one else
-    if elsewhere and source.workers != "backend":
+    # "serial" asks for no one else
+    if options.backend not in (None, "serial") and source.workers != "backend":
         rule = "be left out for a finite model, a compiled environment or a log"
         advice = "give threads= instead" if source.workers == "threads" else ""
         raise InputError("backend", rule, options.backend, advice)
-    if elsewhere and source is env:
+    if options.backend is not None and source is env:
         raise InputError("backend", "be left out for a source, which has a backend of its own", options.backend)
     with closing(source, env):
         yield source
