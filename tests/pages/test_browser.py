@@ -10,7 +10,7 @@ from support.chromium import CONTRAST, OVERLAPS, console, needs_chromium, opened
 pytestmark = needs_chromium
 
 WIDTHS = (1280, 768, 390, 320)
-FIGURES = {"page": 13, "maze_page": 16, "alone_page": 5, "experiment_page": 4}
+FIGURES = {"page": 13, "maze_page": 16, "alone_page": 6, "experiment_page": 4}
 
 # looks at the page from inside and sends what it saw to the frame around it
 PROBE = """<script>

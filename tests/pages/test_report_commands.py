@@ -44,7 +44,7 @@ def test_every_command_has_an_example_and_every_example_runs(tmp_path, monkeypat
     code, out, _ = called(capsys, "report", "runs/pass", "--out", "one.html", "--episodes", "100", "--json")
     assert json.loads(out)["runs"] == ["pass"]
     code, out, _ = called(capsys, "policies", "--json")
-    assert "TabularGibbs" in [row["name"] for row in json.loads(out)]
+    assert "TabularGibbs" in [row["class"] for row in json.loads(out)]
 
 
 @pytest.mark.parametrize(
