@@ -8,6 +8,7 @@ import sys
 import time
 
 import pytest
+from support.signals import reset_signals
 
 import riskgrad as rg
 from riskgrad.run.checkpoint import latest_checkpoint
@@ -67,7 +68,12 @@ def started(place, code, *words):
 @contextlib.contextmanager
 def begun(command):
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=reset_signals,
     )
     assert process.stdout is not None
     try:
@@ -110,7 +116,12 @@ def test_the_command_line_says_what_was_reached_and_exits_with_the_code_of_the_s
     words = ["train", "two-roads", "--iterations", "100000", "--algorithm", "offp-sf", "--out", str(out)]
     command = [sys.executable, "-m", "riskgrad.cli", *words]
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=reset_signals,
     )
     try:
         until = time.monotonic() + 120.0

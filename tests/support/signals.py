@@ -7,6 +7,12 @@ import sys
 from riskgrad.run.stopping import SIGNALS
 
 
+def reset_signals():
+    """Give a new process, before it begins, the signals of one that a person starts; for `preexec_fn`."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_DFL)
+
+
 @contextlib.contextmanager
 def usual_handlers():
     """Give signals the handlers that Python starts with, and take away what a stop leaves behind."""
