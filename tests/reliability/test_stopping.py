@@ -73,7 +73,7 @@ def begun(command):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        preexec_fn=reset_signals,
+        preexec_fn=reset_signals,  # noqa: PLW1509 - there are no threads
     )
     assert process.stdout is not None
     try:
@@ -121,7 +121,7 @@ def test_the_command_line_says_what_was_reached_and_exits_with_the_code_of_the_s
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        preexec_fn=reset_signals,
+        preexec_fn=reset_signals,  # noqa: PLW1509 - there are no threads
     )
     try:
         until = time.monotonic() + 120.0
