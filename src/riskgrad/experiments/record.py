@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from riskgrad.errors import DamagedFileError, InputError
-from riskgrad.run.container import refuse, write_whole
+from riskgrad.run.container import write_whole
+from riskgrad.run.files import refuse
 from riskgrad.settings import plain_number
 from riskgrad.types import describe
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from riskgrad.errors import InputError
 from riskgrad.policy import Policy
-from riskgrad.run.container import refuse, sync_folder
+from riskgrad.run.container import sync_folder
+from riskgrad.run.files import refuse
 from riskgrad.run.onnx_graph import write_graph
 from riskgrad.run.plain import make_plain
 from riskgrad.run.translation import Translator
