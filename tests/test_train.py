@@ -191,9 +191,12 @@ def test_unknown_names_list_what_there_is_and_the_nearest():
         rg.train(MDP, risk="cvarr:0.1")
 
 
-def test_an_environment_without_a_horizon_gets_one_line():
-    with pytest.raises(InputError, match="horizon must be given, since CliffWalking-v1 has no step limit of its own"):
-        rg.train("CliffWalking-v1", risk="mean")
+def test_an_environment_without_a_horizon_gets_a_thousand_steps_and_a_note():
+    run = rg.train("CliffWalking-v1", risk="mean", algorithm="score:episodes=3", iterations=1, held_out=0)
+    assert any("cut after 1,000 steps, since the environment has no limit of its own" in note for note in run.notes)
+
+
+def test_what_is_no_environment_gets_one_line():
     with pytest.raises(InputError, match="env must be"):
         rg.train(42, risk="mean")
 

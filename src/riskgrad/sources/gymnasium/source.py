@@ -4,8 +4,7 @@
 
 What is decided here, and why:
 
-- A fixed quota per policy, and every episode that is begun is counted. "The first m to finish" favors short episodes:
-  on a lake with holes it takes the falls and leaves out the long walks to the goal.
+- A fixed quota per policy, and every episode that is begun is counted: "the first m to finish" favors short ones.
 - Two ways. An environment with a vector form of its own is stepped as a whole, one lane for each episode. Others are
   played in a loop over a few single environments (see `lanes`), without the wrappers of `gymnasium.make`.
 - Termination and truncation both end an episode, as the horizon does, which we count ourselves.
