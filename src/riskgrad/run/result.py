@@ -18,7 +18,7 @@ import numpy as np
 
 import riskgrad
 from riskgrad.checks import check_path
-from riskgrad.errors import InputError, StorageError
+from riskgrad.errors import DamagedFileError, InputError, StorageError
 from riskgrad.evaluation.bootstrap import Bootstrap, bootstrap_intervals
 from riskgrad.policy import Normalized, Policy
 from riskgrad.policy.base import rebuild_policy
@@ -281,8 +281,12 @@ def load(path: str | Path, policy: Policy | None = None, risk: RiskMeasure | Non
         arrays, facts = read_container(place)
         check_facts(str(place), arrays, facts)
     run = run_from_facts(arrays, facts, policy, risk)
-    with explain_strange(f"{place} does not say what its environment shows and takes"):
-        _ = run.settings.spaces and Translator.of_facts(run.settings.spaces)
+    fault = f"{place} does not say what its environment shows and takes"
+    try:
+        with explain_strange(fault):
+            _ = run.settings.spaces and Translator.of_facts(run.settings.spaces)
+    except InputError as error:
+        raise DamagedFileError(f"{fault}: {error}") from error
     return run
 
 
