@@ -25,7 +25,7 @@ class PlannedError(Exception):
 def planned(monkeypatch):
     """Give what `rg.train` plans for a policy and an algorithm."""
 
-    def stop(plan, _):
+    def stop(plan, *_):
         raise PlannedError(plan)
 
     def plan_of(policy, algorithm):
