@@ -195,7 +195,7 @@ def test_short_problems_are_solved_in_few_episodes(build, risk):
 
 
 MODELS = [two_roads, inventory, ruin, risky_safe, slippery_grid]
-SEEDS = range(3)  # `python benchmarks/learning.py chosen` has five
+SEEDS = range(5)
 TOO_CLOSE = pytest.mark.xfail(
     strict=True,
     reason="50,000 episodes cannot tell the two best policies, 1.318 and 1.313: 2 of 5 seeds reach 0.99, the others "

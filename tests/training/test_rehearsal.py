@@ -235,9 +235,9 @@ def test_any_actions_and_observations(actions, seen, memory):
 
 def test_it_learns_to_stay():
     """The start is seen, so that the best return is known: the first step leads within half of 0, and it stays."""
-    run = rg.train(Walk, "mean", max_episodes=1_500, horizon=4, seed=0)
+    run = rg.train(Walk, "mean", max_episodes=3_000, horizon=4, seed=0)
     found = rg.evaluate(run, Walk, risk="mean", episodes=500, horizon=4).rows[0].value
-    assert found > -2.0  # at random it is -7.6; the best is about -1.3
+    assert found > -1.7  # at random it is -7.6; the best is about -1.3
 
 
 @pytest.mark.parametrize(
