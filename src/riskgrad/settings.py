@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 import numpy as np
 
 from riskgrad.checks import (
+    MemoryKind,
     check_callback,
     check_count,
     check_memory,
@@ -30,7 +31,7 @@ from riskgrad.checks import (
     check_switch,
 )
 from riskgrad.errors import InputError, UnknownNameError, refuse_unknown_keyword
-from riskgrad.types import MemoryKind, describe
+from riskgrad.types import describe
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -16,14 +16,14 @@ policy says what it reads and how it acts, and `riskgrad.sources.base.check_fit`
 import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskgrad.checks import are_usable, as_reals, return_rule
 from riskgrad.errors import InputError
 from riskgrad.markup import html_table
-from riskgrad.reals import are_usable, as_reals, return_rule
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -99,7 +99,6 @@ class Both:
     numbers: Numbers
 
 
-MemoryKind = Literal["time", "return", "both"]
 ObservationKind = States | Vectors
 ActionKind = Choice | Choices | Numbers | Both
 

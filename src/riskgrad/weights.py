@@ -32,13 +32,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskgrad.checks import check_actions, check_states, check_thetas
+from riskgrad.checks import as_reals, check_actions, check_states, check_thetas
 from riskgrad.errors import InputError
 from riskgrad.kernels.compile import contiguous, cores, in_blocks
 from riskgrad.kernels.episode_sums import add_log_ratios
 from riskgrad.kernels.formulas import exp_of, log_softmax
 from riskgrad.policy import Policy
-from riskgrad.reals import as_reals
 from riskgrad.types import Episodes, FloatArray, IntArray
 
 # beyond e^600 only the shares of the weights still mean something; below it weights are left as they are

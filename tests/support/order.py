@@ -3,9 +3,8 @@
 ORDER = [
     "errors",
     "markup",
-    "reals",
-    "types",
     "checks",
+    "types",
     "registry",
     "random",
     "kernels",

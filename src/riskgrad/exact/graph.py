@@ -11,9 +11,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
+from riskgrad.checks import as_reals
 from riskgrad.errors import InputError
 from riskgrad.mdp import FiniteMDP
-from riskgrad.reals import as_reals
 from riskgrad.types import FloatArray, IntArray
 
 ROW_TOLERANCE = 1e-6

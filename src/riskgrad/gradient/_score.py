@@ -22,9 +22,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from riskgrad.checks import as_reals
 from riskgrad.errors import InputError
 from riskgrad.policy.base import Policy
-from riskgrad.reals import as_reals
 from riskgrad.risk.base import RiskMeasure
 from riskgrad.types import Episodes, FloatArray, Gradient
 

@@ -21,9 +21,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from riskgrad.checks import check_smoothing
+from riskgrad.checks import as_reals, check_smoothing
 from riskgrad.errors import InputError
-from riskgrad.reals import as_reals
 from riskgrad.risk.base import ERROR_GROUPS, SMALLEST_GROUP, RiskMeasure
 from riskgrad.types import FloatArray, Gradient
 

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from riskgrad.checks import LARGEST_RETURN
 from riskgrad.kernels.compile import kernel
-from riskgrad.reals import LARGEST_RETURN
 from riskgrad.types import FloatArray
 
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskgrad.checks import are_usable, as_array, return_rule
 from riskgrad.errors import InputError
 from riskgrad.mdp.outcomes import Outcomes
-from riskgrad.reals import are_usable, as_array, return_rule
 from riskgrad.types import FloatArray
 
 ROW_TOLERANCE = 1e-6

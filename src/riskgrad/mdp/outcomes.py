@@ -9,8 +9,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskgrad.checks import as_reals
 from riskgrad.errors import InputError
-from riskgrad.reals import as_reals
 from riskgrad.types import FloatArray, IntArray
 
 

@@ -22,12 +22,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Never, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskgrad.checks import check_coefficients, check_theta
+from riskgrad.checks import as_reals, check_coefficients, check_theta
 from riskgrad.errors import InputError
 from riskgrad.kernels.formulas import log_of
 from riskgrad.policy.memory import Memory
 from riskgrad.random import Purpose, Stream
-from riskgrad.reals import as_reals
 from riskgrad.registry import PartList
 from riskgrad.types import ActionKind, FloatArray, IntArray, ObservationKind
 

@@ -13,9 +13,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskgrad.checks import as_reals
 from riskgrad.errors import InputError
 from riskgrad.kernels.formulas import tanh_of
-from riskgrad.reals import as_reals
 from riskgrad.types import FloatArray, Numbers
 
 UNBOUNDED: Final = float(np.finfo(np.float32).max)

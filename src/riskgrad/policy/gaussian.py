@@ -24,14 +24,13 @@ from typing import Any, Final, Never, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskgrad.checks import check_coefficients, check_theta, check_thetas
+from riskgrad.checks import as_reals, check_coefficients, check_theta, check_thetas
 from riskgrad.errors import InputError
 from riskgrad.kernels import network_passes
 from riskgrad.kernels.formulas import exp_of, log_of
 from riskgrad.policy.base import Linearization, Policy, drop_axes
 from riskgrad.policy.bounds import Bounds, with_infinities
 from riskgrad.policy.network import Activation, Network, PlainLayers, check_hidden
-from riskgrad.reals import as_reals
 from riskgrad.types import FloatArray, IntArray, States, Vectors
 
 HALF_LOG_TWO_PI: Final = 0.5 * np.log(2.0 * np.pi)

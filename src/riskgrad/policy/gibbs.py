@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.checks import (
+    as_reals,
     check_actions,
     check_batch,
     check_coefficients,
@@ -32,7 +33,6 @@ from riskgrad.checks import (
 from riskgrad.errors import InputError
 from riskgrad.kernels.formulas import action_log_softmax, softmax
 from riskgrad.policy.base import Policy, drop_axes, preference_weights, sum_by_visit
-from riskgrad.reals import as_reals
 from riskgrad.types import ActionKind, Choice, FloatArray, Numbers, ObservationKind, States
 
 Features = Callable[[Any], ArrayLike]

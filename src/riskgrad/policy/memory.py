@@ -24,9 +24,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskgrad.checks import MemoryKind
 from riskgrad.errors import InputError
 from riskgrad.kernels.formulas import exp_of, log_of
-from riskgrad.types import FloatArray, IntArray, MemoryKind, ObservationKind, States, Vectors, freeze
+from riskgrad.types import FloatArray, IntArray, ObservationKind, States, Vectors, freeze
 
 if TYPE_CHECKING:
     from riskgrad.policy.base import Policy

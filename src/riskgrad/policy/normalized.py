@@ -18,10 +18,10 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskgrad.checks import as_reals
 from riskgrad.errors import InputError
 from riskgrad.policy.base import Layers, Linearization, Policy, describe_policy, rebuild_policy
 from riskgrad.policy.bounds import Bounds
-from riskgrad.reals import as_reals
 from riskgrad.types import FloatArray, IntArray, Vectors
 
 LIMIT: Final = 10.0

@@ -19,11 +19,10 @@ from typing import ClassVar, Literal, final, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from riskgrad.checks import check_share
+from riskgrad.checks import as_reals, check_share
 from riskgrad.distortion import Attitude, DistortionFunction
 from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.markup import html_table
-from riskgrad.reals import as_reals
 from riskgrad.registry import PartList
 from riskgrad.risk.sample import check_sample
 from riskgrad.risk.smoothness import Constants, Smoothness, mean_smoothness, mix_smoothness

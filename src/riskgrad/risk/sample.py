@@ -26,9 +26,9 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskgrad.checks import are_usable, as_reals, return_rule
 from riskgrad.distortion import DistortionFunction
 from riskgrad.errors import InputError
-from riskgrad.reals import are_usable, as_reals, return_rule
 from riskgrad.types import FloatArray
 
 BLOCK = 1 << 15  # numbers worked on at once: 256 KiB, half of a usual second-level cache

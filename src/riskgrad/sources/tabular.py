@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskgrad.checks import check_count, check_pairs, check_theta, check_theta_rows
+from riskgrad.checks import as_reals, check_count, check_pairs, check_theta, check_theta_rows
 from riskgrad.errors import InputError
 from riskgrad.kernels import sampler
 from riskgrad.kernels.compile import contiguous, cores, in_blocks
@@ -45,7 +45,6 @@ from riskgrad.mdp.from_gym import has_table
 from riskgrad.policy import Policy
 from riskgrad.policy.memory import Memory
 from riskgrad.random import Stream
-from riskgrad.reals import as_reals
 from riskgrad.sources.base import EnvOptions, Source, check_fit
 from riskgrad.sources.gymnasium.recipe import EnvRecipe, is_id_or_env
 from riskgrad.types import Choice, Episodes, FloatArray, IntArray, Returns, States, Steps, digest

@@ -11,12 +11,13 @@ their key: a run that goes on plays them again, and they are counted once.
 
 from typing import Final
 
+from riskgrad.checks import MemoryKind
 from riskgrad.errors import InputError
 from riskgrad.policy import Policy
 from riskgrad.policy.memory import Memory, find_edges, find_scale, with_memory
 from riskgrad.random import Purpose, Stream
 from riskgrad.sources import Source
-from riskgrad.types import MemoryKind, States
+from riskgrad.types import States
 
 KEY: Final = 1  # tells its episodes from those that normalization begins with
 

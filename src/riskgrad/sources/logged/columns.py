@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskgrad.checks import check_path
+from riskgrad.checks import LARGEST_RETURN, are_usable, as_array, as_reals, check_path
 from riskgrad.errors import InputError, RiskgradError
-from riskgrad.reals import LARGEST_RETURN, are_usable, as_array, as_reals
 from riskgrad.types import FloatArray, IntArray
 
 REQUIRED = ("episode_id", "t", "action", "reward")
