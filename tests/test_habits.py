@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import riskgrad
-from riskgrad.run.result import current_versions
+from riskgrad.random import current_versions
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())

@@ -16,10 +16,8 @@ from riskgrad.paths import find_way
 from riskgrad.policy.base import describe_policy
 from riskgrad.risk import RiskMeasure, parse
 from riskgrad.run import Run
-from riskgrad.run.callbacks import join_callbacks
 from riskgrad.run.live import show_progress
 from riskgrad.run.stopping import StopRequest
-from riskgrad.run.translation import describe_spaces
 from riskgrad.settings import Settings, TrainOptions, facts_of, read_options
 from riskgrad.sources import Environment, choose_policy, open_source
 from riskgrad.sources.resolve import refuse_huge
@@ -74,9 +72,9 @@ def train(env: Environment, risk: str | RiskMeasure, **given: Any) -> Run:
     options, measure = read_options(given), parse(risk)
     way = find_way(options.risk_path, measure, options.schedule)
     known = Settings(risk=describe(measure), estimator=measure.estimator_name, own_start=options.theta is not None)
-    with StopRequest() as stop, show_progress(options, describe(measure)) as shown, open_source(env, options) as source:
+    with StopRequest() as stop, show_progress(options, describe(measure)) as told, open_source(env, options) as source:
         known = replace(known, env=env if isinstance(env, str) else None, source=source.fingerprint())
-        known = replace(known, return_range=source.return_range, spaces=describe_spaces(source))
+        known = replace(known, return_range=source.return_range, spaces=source.spaces)
         wanted, pilot = options.policy, 0
         if wanted is None:
             refuse_huge(source)
@@ -88,5 +86,4 @@ def train(env: Environment, risk: str | RiskMeasure, **given: Any) -> Run:
         known = replace(known, memory=None if policy.memory is None else policy.memory.kind)
         theta = policy.first_theta(options.theta, options.seed)
         plan = plan_training(source, policy, theta, way, options, known, pilot)
-        told = replace(options, callback=join_callbacks(options.callback, shown))
-        return run_training(plan, told, stop)
+        return run_training(plan, options, told, stop)

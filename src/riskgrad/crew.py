@@ -23,8 +23,7 @@ from riskgrad.backend import Backend, Processes, Serial, parse_backend
 from riskgrad.errors import InputError
 from riskgrad.kernels.compile import cores
 from riskgrad.run import Run
-from riskgrad.run.store import Line
-from riskgrad.types import FloatArray
+from riskgrad.types import FloatArray, Line
 
 Progress = Callable[[str, Line | None], None]
 

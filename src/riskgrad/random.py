@@ -9,20 +9,26 @@ Two faces of the same key:
 - `Stream.keys(...)` gives one 64-bit word per pair, for compiled samplers. They derive each episode's stream from it:
   episode e of a pair with key k starts SplitMix64 at `mix(k + (e + 1) * GOLDEN)`, so that the two policies of a +- pair
   see the same numbers (common random numbers) and no two episodes share a stream.
+
+What else decides the numbers of a run are the versions of the packages that make them; a run says which it had.
 """
 
+import platform
 from dataclasses import dataclass
 from enum import IntEnum
+from importlib.metadata import version
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+import riskgrad
 from riskgrad.errors import InputError
 from riskgrad.types import IntArray
 
 GOLDEN: Final = 0x9E3779B97F4A7C15  # what SplitMix64 adds to its state for each number
 FACTORS: Final = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)  # by which it mixes the bits of a state
+PACKAGES: Final = ("numpy", "scipy", "numba", "gymnasium")
 ENVIRONMENT: Final = 0xD1B54A32D192ED03  # tells the stream of an environment from that of the actions
 
 
@@ -106,3 +112,16 @@ def episode_words(keys: NDArray[np.uint64], episodes: int) -> NDArray[np.uint64]
 def environment_seeds(words: NDArray[np.uint64]) -> IntArray:
     """Give a seed below 2^31 for the environment of each episode; its stream has nothing of that of the actions."""
     return (mix(words ^ np.uint64(ENVIRONMENT)) >> np.uint64(33)).astype(np.int64)
+
+
+def current_versions() -> dict[str, str]:
+    """Give the versions of Python and of the packages that decide the numbers, and the kind of machine."""
+    found = {"python": platform.python_version(), "riskgrad": riskgrad.__version__}
+    packages = {name: version(name) for name in PACKAGES}
+    return {**found, **packages, "platform": f"{platform.system()} {platform.machine()}"}
+
+
+def changed_versions(before: dict[str, str], now: dict[str, str]) -> str:
+    """Say which versions differ between two times, as a note for a run that goes on; empty if none does."""
+    words = [f"{name} {now[name]} (before: {before[name]})" for name in now if before.get(name, now[name]) != now[name]]
+    return f"went on with {', '.join(words)}: its numbers may differ from those of an unbroken run" if words else ""

@@ -14,6 +14,9 @@ policy says what it reads and how it acts, and `riskgrad.sources.base.check_fit`
 """
 
 import hashlib
+import json
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
@@ -28,6 +31,7 @@ from riskgrad.markup import html_table
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Scalar = TypeVar("Scalar", bound=np.generic)
+Line = dict[str, Any]  # facts by name, as JSON holds them; an iteration in the record of a run is one
 
 MASS_TOLERANCE = 1e-9
 ROWS = 12  # of a law that a notebook shows
@@ -38,6 +42,11 @@ class States:
     """Observations that are one of n states, the integers 0 .. n - 1."""
 
     n: int
+
+    @property
+    def description(self) -> Line:
+        """How a run writes it; see `riskgrad.sources.gymnasium.descriptions`."""
+        return {"kind": "Discrete", "n": self.n, "start": 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +62,11 @@ class Vectors:
     size: int
     one_hot: bool = field(default=False, compare=False)
 
+    @property
+    def description(self) -> Line:
+        """How a run writes it; vectors have no bounds."""
+        return {"kind": "Box", "low": None, "high": None, "shape": [self.size], "dtype": "float64"}
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -60,12 +74,23 @@ class Choice:
 
     n: int
 
+    @property
+    def description(self) -> Line:
+        """How a run writes it."""
+        return {"kind": "Discrete", "n": self.n, "start": 0}
+
 
 @dataclass(frozen=True, slots=True)
 class Choices:
     """Actions of several components, each a choice of its own, one of sizes[i]."""
 
     sizes: tuple[int, ...]
+
+    @property
+    def description(self) -> Line:
+        """How a run writes it."""
+        starts = [0] * len(self.sizes)
+        return {"kind": "MultiDiscrete", "nvec": [*self.sizes], "start": starts, "dtype": "int64"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +110,13 @@ class Numbers:
         """Number of coordinates."""
         return len(self.low)
 
+    @property
+    def description(self) -> Line:
+        """How a run writes it; a bound is one number where all are the same, and None where there is none."""
+        sides = [[bound if math.isfinite(bound) else None for bound in side] for side in (self.low, self.high)]
+        low, high = (side[0] if len(set(side)) == 1 else side for side in sides)
+        return {"kind": "Box", "low": low, "high": high, "shape": [self.size], "dtype": "float64"}
+
 
 @dataclass(frozen=True, slots=True)
 class Both:
@@ -97,6 +129,11 @@ class Both:
 
     choices: Choices
     numbers: Numbers
+
+    @property
+    def description(self) -> Line:
+        """How a run writes it."""
+        return {"kind": "Tuple", "parts": [self.choices.description, self.numbers.description]}
 
 
 ObservationKind = States | Vectors
@@ -265,6 +302,20 @@ def describe(thing: object) -> str:
 def digest(array: NDArray[Any]) -> str:
     """Name an array by its bits."""
     return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()[:16]
+
+
+def as_json(line: Mapping[str, Any]) -> str:
+    """Write a line as JSON; numbers that are not finite become null."""
+    return json.dumps({name: _finite(value) for name, value in line.items()}, allow_nan=False)
+
+
+def round_trip(line: Mapping[str, Any]) -> Line:
+    """Give the line as it will be read back, so that a run in memory and one from the disk are equal."""
+    return json.loads(as_json(line))
+
+
+def _finite(value: object) -> object:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def freeze(array: NDArray[Scalar]) -> NDArray[Scalar]:

@@ -5,9 +5,9 @@ import pytest
 from support.training import train_briefly
 
 import riskgrad as rg
+from riskgrad.random import changed_versions, current_versions
 from riskgrad.run import container
 from riskgrad.run.callbacks import Watcher
-from riskgrad.run.result import changed_versions, current_versions
 
 
 class Watching:

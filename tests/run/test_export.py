@@ -26,7 +26,7 @@ from riskgrad.policy import (
 from riskgrad.policy.memory import Memory, with_memory
 from riskgrad.run.export import export_policy
 from riskgrad.run.translation import Translator
-from riskgrad.sources.gymnasium.descriptions import spaces_of_kinds
+from riskgrad.sources.gymnasium.descriptions import read_space
 from riskgrad.types import Numbers, States, Vectors
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "use.md"
@@ -92,7 +92,7 @@ def said(policy, theta, seen):
 
 def write(policy, theta, gives, path):
     acts = policy.acts
-    return export_policy(policy, theta, Translator(*spaces_of_kinds(gives, acts)), path)
+    return export_policy(policy, theta, Translator(read_space(gives.description), read_space(acts.description)), path)
 
 
 @CASES

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from riskgrad.errors import DamagedFileError, StorageError
-from riskgrad.run.store import CHECK, HISTORY, TIMINGS, Recorder, read_history, round_trip
+from riskgrad.run.store import CHECK, HISTORY, TIMINGS, Recorder, read_history
+from riskgrad.types import round_trip
 
 
 def line(k):

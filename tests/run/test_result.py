@@ -17,7 +17,7 @@ from riskgrad.policy import (
 )
 from riskgrad.policy.base import describe_policy, rebuild_policy
 from riskgrad.run import Run
-from riskgrad.run.look import Look
+from riskgrad.run.result import Look
 from riskgrad.settings import Settings
 
 SEEN = ObservationStatistics.of(np.random.default_rng(2).normal(size=(50, 2)) * [1e-3, 7.0])

@@ -13,7 +13,7 @@ from riskgrad.errors import InputError, Stopped, StorageError
 from riskgrad.policy import TabularGibbs
 from riskgrad.random import Purpose, Stream
 from riskgrad.run import checkpoint
-from riskgrad.run.look import Look
+from riskgrad.run.result import Look
 from riskgrad.run.store import HISTORY
 from riskgrad.settings import option
 from riskgrad.training.algorithm import Algorithm, Info, State

@@ -5,7 +5,7 @@ import pytest
 
 import riskgrad as rg
 from riskgrad.errors import InputError
-from riskgrad.training.standstill import stands_still
+from riskgrad.training.progress import stands_still
 
 OPTIONS = {"algorithm": "score:episodes=40", "iterations": 60, "held_out": 40, "risk_path": 0.1, "seed": 1}
 

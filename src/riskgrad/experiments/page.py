@@ -9,7 +9,7 @@ from riskgrad.pages.page import as_picture, load_template, tell_versions
 from riskgrad.pages.prose import span_of, write, write_interval
 from riskgrad.pages.repeat import say_how_to_repeat
 from riskgrad.pages.style import RUNS, find_hues
-from riskgrad.run.result import current_versions
+from riskgrad.random import current_versions
 
 FEW = 10  # seeds, below which the page says that they are few
 

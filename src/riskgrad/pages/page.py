@@ -38,10 +38,10 @@ from riskgrad.pages.prose import certainty, percent, span_of, write, write_inter
 from riskgrad.pages.repeat import Repetition, say_how_to_repeat
 from riskgrad.pages.run_figures import Drawing, Mark, distribution, learning_curve, weights
 from riskgrad.pages.style import RUNS, inline_svg
+from riskgrad.random import current_versions
 from riskgrad.risk import CVaR, Mean, RiskMeasure, parse
 from riskgrad.run import Run
 from riskgrad.run.files import refuse_unwritable, write_text
-from riskgrad.run.result import current_versions
 from riskgrad.sources.resolve import Environment
 
 TABLE_RISKS = ("cvar:0.1",)

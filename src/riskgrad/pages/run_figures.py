@@ -36,8 +36,7 @@ from riskgrad.pages.style import (
 )
 from riskgrad.risk import CVaR, Mean
 from riskgrad.run import Run
-from riskgrad.run.store import Line
-from riskgrad.types import DiscreteLaw, FloatArray
+from riskgrad.types import DiscreteLaw, FloatArray, Line
 
 POINTS = 160  # of a line, at most: more cannot be seen
 ATOMS = 30  # returns that are drawn as bars of their own

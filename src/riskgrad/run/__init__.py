@@ -1,8 +1,8 @@
 """What a run keeps: its record, its checkpoints, and the run itself, which can be saved and loaded."""
 
+from riskgrad.run.loading import load as load
 from riskgrad.run.player import RunPlayer as RunPlayer
 from riskgrad.run.result import Run as Run
-from riskgrad.run.result import load as load
 from riskgrad.run.tensorboard import TensorBoard as TensorBoard
 from riskgrad.run.tracking import Tracker as Tracker
 

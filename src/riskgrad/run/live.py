@@ -205,17 +205,18 @@ class Live:
 
 @contextlib.contextmanager
 def show_progress(options: TrainOptions, label: str) -> Generator[list[Callback]]:
-    """Show a training as its options ask for; give the callbacks that do it, none where nothing is shown.
+    """Show a training as its options ask for; give who is told of each iteration: the user's callbacks, and the bar.
 
     With "auto" it is shown on a terminal and in a notebook, and not when piped, in a worker process or in a thread.
     """
-    wanted = options.progress
+    given, wanted = options.callback, options.progress
+    told: list[Callback] = [] if given is None else [given] if callable(given) else [*given]
     console = Console(stderr=True, highlight=False) if wanted and sys.stderr is not None else None
     if console is None or (wanted == "auto" and not _is_watched(console)):
-        yield []
+        yield told
         return
     with Live(console, options.iterations, label, options.max_episodes) as live:
-        yield [live]
+        yield [*told, live]
 
 
 def _is_watched(console: Console) -> bool:

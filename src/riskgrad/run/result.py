@@ -1,15 +1,13 @@
 """What training leaves behind: three parameter vectors, the history, the exact cost, and what to know about it.
 
-A run is saved as one file, or lives in the folder that training wrote; `load` reads both. Nothing executes on load: a
-policy is rebuilt from its numbers where it is made of numbers, and is otherwise given again by the user.
+A run is saved as one file, or lives in the folder that training wrote; `loading` reads both. A policy is rebuilt from
+its numbers where it is made of numbers, and is otherwise given again by the user.
 """
 
 import math
-import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,42 +16,43 @@ import numpy as np
 
 import riskgrad
 from riskgrad.checks import check_path
-from riskgrad.errors import DamagedFileError, InputError, StorageError
+from riskgrad.errors import InputError
 from riskgrad.evaluation.bootstrap import Bootstrap, bootstrap_intervals
 from riskgrad.policy import Normalized, Policy
 from riskgrad.policy.base import rebuild_policy
+from riskgrad.random import current_versions
 from riskgrad.risk import RiskMeasure, parse
 from riskgrad.run.acting import Actor
-from riskgrad.run.checkpoint import latest_checkpoint
-from riskgrad.run.container import Arrays, Facts, explain_strange, read_container, write_container
+from riskgrad.run.container import Arrays, Facts, explain_strange, write_container
 from riskgrad.run.export import export_policy
-from riskgrad.run.facts import THETAS, check_facts
-from riskgrad.run.files import refuse
-from riskgrad.run.look import Look, flatten_look, read_look
+from riskgrad.run.facts import THETAS
 from riskgrad.run.player import RunPlayer
-from riskgrad.run.store import Line, read_history
 from riskgrad.run.summary import summarize_run
 from riskgrad.run.translation import Translator
 from riskgrad.run.verdict import judge_history
 from riskgrad.settings import Settings
-from riskgrad.types import FloatArray
+from riskgrad.types import FloatArray, Line
 
 ADVICE: Final = "write rg.load(path, {0}=...) in Python; rg.report takes such a run"
 HANDED: Final = "handed."  # what a stopped run handed back, beside the state that it goes on from
-PACKAGES: Final = ("numpy", "scipy", "numba", "gymnasium")  # their versions decide the numbers
+LOOK: Final = "look."
 
 
-def current_versions() -> dict[str, str]:
-    """Give the versions of Python and of the packages that decide the numbers, and the kind of machine."""
-    found = {"python": platform.python_version(), "riskgrad": riskgrad.__version__}
-    packages = {name: version(name) for name in PACKAGES}
-    return {**found, **packages, "platform": f"{platform.system()} {platform.machine()}"}
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What held-out episodes say of an iterate.
 
+    Attributes:
+        risk: the estimate of the risk.
+        mean: the estimate of the mean, by which equal risks are told apart.
+        values: their returns [m].
+        weights: their weights [m] where another policy acted; None where the iterate did.
+    """
 
-def changed_versions(before: dict[str, str], now: dict[str, str]) -> str:
-    """Say which versions differ between two times, as a note for a run that goes on; empty if none does."""
-    words = [f"{name} {now[name]} (before: {before[name]})" for name in now if before.get(name, now[name]) != now[name]]
-    return f"went on with {', '.join(words)}: its numbers may differ from those of an unbroken run" if words else ""
+    risk: float
+    mean: float
+    values: FloatArray
+    weights: FloatArray | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -177,7 +176,8 @@ class Run:
             found = self.given_policy or rebuild_policy(facts)
             if found is None:
                 raise InputError("policy", "be given to load this run", facts.get("text"), ADVICE.format("policy"))
-            whole = with_statistics(found, self.normalization.get(name))
+            normalization = self.normalization.get(name)
+            whole = found if normalization is None else Normalized.from_arrays(found, normalization)
         if whole.dim != self.theta.size:
             raise InputError("policy", f"have {self.theta.size} parameters, as the run has", whole.dim)
         return whole
@@ -255,54 +255,6 @@ class Run:
         return summarize_run(self)
 
 
-def load(path: str | Path, policy: Policy | None = None, risk: RiskMeasure | None = None) -> Run:
-    """Read a run from a file that `Run.save` wrote, or from the folder of a run, finished or interrupted.
-
-    Args:
-        path: the file or the folder.
-        policy: needed for a policy that is not made of numbers alone.
-        risk: needed for a measure that no string can name.
-
-    Returns:
-        the run.
-    """
-    place = check_path("path", path)
-    if _is_folder(place):
-        newest = latest_checkpoint(place)
-        if newest is None:
-            raise StorageError(f"cannot read {place}: no checkpoint of a run is in this folder")
-        lines, damage = read_history(place, newest.facts["history_bytes"], newest.iteration)
-        with explain_strange(f"{place} does not hold a run"):
-            arrays, facts = _handed_back(newest.arrays, newest.facts)
-            check_facts(str(place), arrays, {**facts, "history": []})
-        remarks = [*facts["remarks"], *(note for note in (newest.note, damage) if note)]
-        facts = {**facts, "history": lines, "remarks": remarks}
-    else:
-        arrays, facts = read_container(place)
-        check_facts(str(place), arrays, facts)
-    run = run_from_facts(arrays, facts, policy, risk)
-    fault = f"{place} does not say what its environment shows and takes"
-    try:
-        with explain_strange(fault):
-            _ = run.settings.spaces and Translator.of_facts(run.settings.spaces)
-    except InputError as error:
-        raise DamagedFileError(f"{fault}: {error}") from error
-    return run
-
-
-def _handed_back(arrays: Arrays, facts: Facts) -> tuple[Arrays, Facts]:
-    """Give what a checkpoint holds of the run that was handed back when it was stopped; all of it if it was not."""
-    found = {name.removeprefix(HANDED): array for name, array in arrays.items() if name.startswith(HANDED)}
-    return (found, {**facts, **facts["handed"]}) if found else (arrays, facts)
-
-
-def _is_folder(place: Path) -> bool:
-    try:
-        return place.is_dir()
-    except OSError as error:  # a name that is too long, or not to be looked at
-        refuse("read", place, error)
-
-
 def run_from_facts(arrays: Arrays, facts: Facts, policy: Policy | None, risk: RiskMeasure | None = None) -> Run:
     """Build a run from what a file or a checkpoint holds."""
     thetas: list[FloatArray] = [np.asarray(arrays[name], dtype=np.float64) for name in THETAS]
@@ -326,11 +278,6 @@ def run_from_facts(arrays: Arrays, facts: Facts, policy: Policy | None, risk: Ri
     )
 
 
-def with_statistics(policy: Policy, normalization: Mapping[str, FloatArray] | None) -> Policy:
-    """Give the policy with normalized observations; as it is where there is no normalization."""
-    return policy if normalization is None else Normalized.from_arrays(policy, normalization)
-
-
 def flatten_iterates(kept: Mapping[str, tuple[Policy, FloatArray]]) -> dict[str, FloatArray]:
     """Give what a file holds of policies and their parameters: the parameters, and how each policy normalizes."""
     found = {name: policy.arrays() for name, (policy, _) in kept.items() if policy.statistics is not None}
@@ -348,3 +295,15 @@ def read_statistics(arrays: Mapping[str, Any]) -> dict[str, Mapping[str, FloatAr
 
 def _flatten(normalization: Mapping[str, Mapping[str, FloatArray]]) -> dict[str, FloatArray]:
     return {f"{name}.{part}": array for name, parts in normalization.items() for part, array in parts.items()}
+
+
+def flatten_look(look: Look | None) -> dict[str, FloatArray]:
+    """Give what a file holds of what held-out episodes say; nothing where there is none."""
+    found = {} if look is None else vars(look)
+    return {f"{LOOK}{name}": np.asarray(value) for name, value in found.items() if value is not None}
+
+
+def read_look(arrays: Mapping[str, Any]) -> Look | None:
+    """Read what held-out episodes say from what a file holds; None where there is none."""
+    found = {name.removeprefix(LOOK): array for name, array in arrays.items() if name.startswith(LOOK)}
+    return Look(float(found.pop("risk")), float(found.pop("mean")), **found) if found else None

@@ -17,7 +17,6 @@ that counts them, and never written again.
 
 import contextlib
 import json
-import math
 import os
 import warnings
 import zlib
@@ -36,14 +35,13 @@ from riskgrad.run.facts import check_line
 from riskgrad.run.files import open_for_writing, read_file, refuse, size_of, write_text
 from riskgrad.run.lock import lock_folder
 from riskgrad.settings import Settings
+from riskgrad.types import Line, as_json
 
 HISTORY = "history.jsonl"
 TIMINGS = "timings.jsonl"
 LOG = "steps.log"
 RESCUE = "rg.load gives them; begin a new run with theta=run.last_theta to build on this one"
 CHECK = b', "check": "%08x"}'
-
-Line = dict[str, Any]
 
 
 class Recorder:
@@ -193,20 +191,6 @@ def append_bytes(path: Path, length: int, content: bytes) -> None:
         refuse("write", path, error, "the last checkpoint is whole; free some space and resume")
 
 
-def as_json(line: Mapping[str, Any]) -> str:
-    """Write a line as JSON; numbers that are not finite become null."""
-    return json.dumps({name: _finite(value) for name, value in line.items()}, allow_nan=False)
-
-
-def round_trip(line: Mapping[str, Any]) -> Line:
-    """Give the line as it will be read back, so that a run in memory and one from the disk are equal."""
-    return json.loads(as_json(line))
-
-
-def _finite(value: object) -> object:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 def _open_after(path: Path, length: int) -> BinaryIO:
     """Open a file to write after its first `length` bytes; refuse one that is shorter. What followed them is let go."""
     size = size_of(path)
@@ -266,23 +250,20 @@ def _whole_history(folder: Path, found: Checkpoint) -> list[Line]:
 
 
 @contextlib.contextmanager
-def open_store(folder: str | Path | None, resume: str | Path | None, settings: Settings) -> Generator[Store | None]:
+def open_store(folder: str | Path | None, resume: str | Path | None, settings: Settings) -> Generator[Store]:
     """Open the folder of a run.
 
     Args:
-        folder: for a new run; refused if it already holds one. None, with no `resume`, keeps nothing on disk.
+        folder: for a new run; refused if it already holds one.
         resume: for a run that goes on if the folder holds one, and begins otherwise.
         settings: what the run is asked to do; must be what it began with.
 
     Yields:
-        the open store, or None.
+        the open store.
     """
     if folder is not None and resume is not None:
         raise InputError("folder and resume", "not both be given", str(resume), "resume= alone begins or goes on")
     place = Path(resume or folder or "")
-    if folder is None and resume is None:
-        yield None
-        return
     with lock_folder(place):
         found = latest_checkpoint(place)
         if folder is not None and (found is not None or (place / HISTORY).exists()):

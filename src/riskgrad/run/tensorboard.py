@@ -15,8 +15,7 @@ from typing import Any, Final, Self
 import numpy as np
 
 from riskgrad.errors import InputError
-from riskgrad.run.store import Line
-from riskgrad.types import FloatArray
+from riskgrad.types import FloatArray, Line
 
 SCALARS: Final = {
     "risk": "return/risk",

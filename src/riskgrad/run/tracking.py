@@ -14,9 +14,8 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from riskgrad.errors import InputError, UnknownNameError
-from riskgrad.run.store import Line
 from riskgrad.run.tensorboard import SCALARS
-from riskgrad.types import FloatArray
+from riskgrad.types import FloatArray, Line
 
 Log = Callable[[dict[str, float], int], None]
 

@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 
 from riskgrad.errors import InputError
 from riskgrad.policy import Policy
-from riskgrad.sources.base import Source
-from riskgrad.sources.gymnasium.descriptions import describe_space, read_space, spaces_of_kinds
+from riskgrad.sources.gymnasium.descriptions import read_space
 from riskgrad.sources.gymnasium.readings import has_parts, split
 from riskgrad.sources.gymnasium.spaces import action_writer, observation_reader
-from riskgrad.sources.gymnasium.unreadable import leave_out_text, pick_parts
+from riskgrad.sources.gymnasium.unreadable import pick_parts
 from riskgrad.types import Choice, ObservationKind, States
 
 
@@ -103,17 +102,6 @@ def _pick(space: Space[Any], found: Any, place: int) -> Any:
     parts, inner = [_pick(part, each, place) for part, each in split(space, found)], cast("Any", space)
     # a Dict may be given in any order of its keys
     return dict(zip(inner.spaces, parts, strict=True)) if isinstance(found, Mapping) else tuple(parts)
-
-
-def describe_spaces(source: Source) -> dict[str, Any] | None:
-    """Describe what a source shows and takes, in what JSON can hold; None where that is not known."""
-    found, gives, takes = source.spaces, source.gives, source.takes
-    if found is None and gives is not None and takes is not None:
-        found = spaces_of_kinds(gives, takes)
-    if found is None:
-        return None
-    facts = {"observation": describe_space(leave_out_text(found[0])[0]), "action": describe_space(found[1])}
-    return None if None in facts.values() else facts
 
 
 def check_reads(policy: Policy, batch: NDArray[Any], obs: Any) -> None:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from riskgrad.run.store import Line
+from riskgrad.types import Line
 
 FEWEST: Final = 5  # lines of a history from which it can be said to stand still
 STANDING: Final = 0.25  # the last part of a run in which it must; a bonus that fades lets many stand at the very end

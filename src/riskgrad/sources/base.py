@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
-from gymnasium import Space
 from numpy.typing import ArrayLike
 
 from riskgrad.errors import InputError
@@ -114,9 +113,12 @@ class Source(ABC):
         return None
 
     @property
-    def spaces(self) -> tuple[Space[Any], Space[Any]] | None:
-        """Gymnasium's spaces of observations and actions; None where states and choices count from 0 on."""
-        return None
+    def spaces(self) -> dict[str, Any] | None:
+        """What it shows and takes, as a run writes it: "observation" and "action"; None where that is not known."""
+        gives, takes = self.gives, self.takes
+        if gives is None or takes is None:
+            return None
+        return {"observation": gives.description, "action": takes.description}
 
     @property
     def mdp(self) -> FiniteMDP | None:

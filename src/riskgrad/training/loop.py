@@ -20,7 +20,8 @@ nothing of it, and ends as one that was never stopped.
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,21 +29,19 @@ import numpy as np
 from riskgrad.critic.log import StepLog
 from riskgrad.errors import Stopped
 from riskgrad.policy import Policy
-from riskgrad.random import Purpose, Stream
+from riskgrad.random import Purpose, Stream, current_versions
 from riskgrad.run import Run
-from riskgrad.run.callbacks import tell
-from riskgrad.run.look import Look
-from riskgrad.run.result import current_versions, run_from_facts
+from riskgrad.run.callbacks import Callback, Watcher
+from riskgrad.run.result import Look, run_from_facts
 from riskgrad.run.stopping import StopRequest, say_if_uncaught
-from riskgrad.run.store import Line, Store, open_store, round_trip
+from riskgrad.run.store import Store, open_store
 from riskgrad.settings import TrainOptions
 from riskgrad.training.normalization import first_policy
 from riskgrad.training.plan import Plan, judged_iterations
 from riskgrad.training.problem import Problem
-from riskgrad.training.progress import Iterate, Progress, read_progress
+from riskgrad.training.progress import Iterate, Progress, read_progress, stands_still
 from riskgrad.training.sharpness import sharpen
-from riskgrad.training.standstill import stands_still
-from riskgrad.types import Episodes, FloatArray
+from riskgrad.types import Episodes, FloatArray, Line, round_trip
 from riskgrad.weights import log_ratios, ratios_from_logs, worth
 
 
@@ -100,19 +99,21 @@ def _look_by_weights(
     return look
 
 
-def run_training(plan: Plan, options: TrainOptions, stop: StopRequest) -> Run:
+def run_training(plan: Plan, options: TrainOptions, told: Sequence[Callback], stop: StopRequest) -> Run:
     """Run an algorithm from where it is to its end, or to where it is stopped.
 
     Args:
         plan: the problem and the algorithm.
-        options: where it is kept, and who is told.
+        options: where it is kept, and how often.
+        told: who is told of each iteration, and may end the run.
         stop: knows of signals.
 
     Returns:
         the run, to its end or to where a callback ended it; a signal raises `Stopped`, which has the run so far.
     """
     judge = find_judge(plan.problem, plan.algorithm.ess_floor)
-    with open_store(options.folder, options.resume, plan.settings) as store:
+    kept = options.folder is not None or options.resume is not None
+    with open_store(options.folder, options.resume, plan.settings) if kept else nullcontext() as store:
         progress = _start_or_resume(plan, store, current_versions())
         saved, saved_at, asked = progress.state.iteration or None, time.monotonic(), False
         try:
@@ -125,7 +126,7 @@ def run_training(plan: Plan, options: TrainOptions, stop: StopRequest) -> Run:
                 if store is not None and now - saved_at >= options.checkpoint_seconds:
                     _keep(plan, store, progress)
                     saved, saved_at = done, now
-                asked = tell(options.callback, line, progress.state.theta, returns)
+                asked = _tell(told, line, progress.state.theta, returns)
             ended = _finish(plan, judge, progress)
             if store is not None and (ended or saved != progress.state.iteration):
                 _keep(plan, store, progress)
@@ -141,6 +142,16 @@ def run_training(plan: Plan, options: TrainOptions, stop: StopRequest) -> Run:
     if stop.signal:
         raise say_if_uncaught(Stopped(_say_why(plan, progress, stop.signal), stop.signal, run))
     return run
+
+
+def _tell(told: Sequence[Callback], line: Line, theta: FloatArray, returns: FloatArray | None) -> bool:
+    """Call everyone who is told of an iteration; tell whether one of them asks the run to stop."""
+    answers: list[bool] = []
+    for one in told:
+        if returns is not None and isinstance(one, Watcher):
+            one.returns(returns)
+        answers.append(one(line, theta) is True)
+    return any(answers)
 
 
 def _keep(plan: Plan, store: Store, progress: Progress, handed: Progress | None = None) -> None:
@@ -181,13 +192,14 @@ def _start_or_resume(plan: Plan, store: Store | None, versions: dict[str, str]) 
         if log is not None:
             store.read_log(log)
         return read_progress(problem.policy, store.found, store.history, versions, log)
+    notes = problem.notes
     doubt = problem.source.find_unseeded(state.policy, state.theta, Stream(problem.seed, Purpose.CHECKING))
     state = replace(state, log=log)
     if problem.normalize:
         policy, cost = first_policy(problem, state.theta)
         state = replace(state, policy=policy)
     first = Iterate(state.policy, state.theta)
-    remarks = [*problem.notes, doubt] if doubt else list(problem.notes)
+    remarks = [*notes, doubt] if doubt else list(notes)
     return Progress(state, first, first, episodes=plan.pilot + cost, remarks=remarks, versions=versions)
 
 

@@ -19,7 +19,7 @@ from riskgrad.paths import Way
 from riskgrad.policy import Policy
 from riskgrad.random import Purpose, Stream
 from riskgrad.risk import RiskMeasure
-from riskgrad.run.look import Look
+from riskgrad.run.result import Look
 from riskgrad.sources import Source
 from riskgrad.training.algorithm import State
 from riskgrad.training.batches import Batches

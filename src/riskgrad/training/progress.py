@@ -2,37 +2,46 @@
 
 Three iterates are kept, each with the policy that its theta is for: the best so far, theta_R of the paper and the last.
 The policies differ only where observations are normalized, by the statistics in force at each.
+
+A run has converged when the estimates of its iterations no longer rise by more than chance would have it. With
+`patience` p the mean of the last p estimates of the risk is compared with the mean of the p before. The run stands
+still if it is not larger by more than two standard errors of the difference, which the record holds. While the path
+leads from a milder measure to the named one, and while another way takes the lead in a race, nothing stands still. It
+is decided by the record alone, so that a run that is killed and resumed stops at the same iteration.
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from statistics import fmean, pvariance
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from riskgrad.checks import check_theta
 from riskgrad.critic.log import StepLog
 from riskgrad.critic.quantiles import QuantileCritic
-from riskgrad.policy import Policy
+from riskgrad.policy import Normalized, Policy
+from riskgrad.random import changed_versions
 from riskgrad.run.checkpoint import Checkpoint
 from riskgrad.run.container import explain_strange
 from riskgrad.run.facts import THETAS
-from riskgrad.run.look import Look, flatten_look, read_look
 from riskgrad.run.result import (
     HANDED,
-    changed_versions,
+    Look,
     flatten_iterates,
+    flatten_look,
+    read_look,
     read_statistics,
-    with_statistics,
 )
-from riskgrad.run.store import Line
 from riskgrad.settings import Settings
 from riskgrad.training.algorithm import Arm, State
-from riskgrad.types import FloatArray
+from riskgrad.types import FloatArray, Line
 
 MOMENTS = "moments."
 ARMS = "arms."
 CRITIC = "critic."
+CLEAR: Final = 2.0  # standard errors of a rise that is no accident
 
 
 class Iterate(NamedTuple):
@@ -154,7 +163,10 @@ def _read_progress(
         check_theta(arrays[name], policy.dim)
     statistics = read_statistics(arrays)
     best, random, now = (
-        Iterate(with_statistics(policy, statistics.get(name)), np.asarray(arrays[name])) for name in THETAS
+        Iterate(
+            Normalized.from_arrays(policy, statistics[name]) if name in statistics else policy, np.asarray(arrays[name])
+        )
+        for name in THETAS
     )
     moments = {name.removeprefix(MOMENTS): array for name, array in arrays.items() if name.startswith(MOMENTS)}
     more = [note for note in (found.note, changed_versions(facts["versions"], versions)) if note]
@@ -180,3 +192,21 @@ def _read_progress(
         versions=facts["versions"],
         history=history,
     )
+
+
+def stands_still(history: Sequence[Line], patience: int | None) -> bool:
+    """Say whether the last estimates of a record no longer rise; never where there is no patience to lose."""
+    if patience is None or len(history) < 2 * patience:
+        return False
+    late = history[-2 * patience :]
+    values: list[Any] = [line.get("risk") for line in late]
+    arrived = all(line.get("path") in (None, 1.0) for line in late) and len({line.get("way") for line in late}) == 1
+    if not arrived or None in values:
+        return False
+    before, now = values[:patience], values[patience:]
+    errors: list[Any] = [line.get("risk_error") for line in late]
+    if None in errors:
+        variance = (pvariance(before) + pvariance(now)) / patience
+    else:
+        variance = sum(error**2 for error in errors) / patience**2
+    return fmean(now) - fmean(before) <= CLEAR * math.sqrt(variance)

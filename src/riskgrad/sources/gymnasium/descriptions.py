@@ -7,7 +7,8 @@
     Tuple           {"kind": "Tuple", "parts": [...]}
     Dict            {"kind": "Dict", "parts": [["key", ...], ...]}, in the order of the space
 
-A bound is one number where all are the same, and null where there is none, since JSON has no infinity.
+A bound is one number where all are the same, and null where there is none, since JSON has no infinity. What policies
+read and how they act is described in the same words (`States.description` and so on, in `riskgrad.types`).
 """
 
 from collections import OrderedDict
@@ -20,7 +21,7 @@ from gymnasium import Space, spaces
 from numpy.typing import NDArray
 
 from riskgrad.errors import InputError
-from riskgrad.types import ActionKind, Both, Choice, Choices, ObservationKind, States
+from riskgrad.sources.gymnasium.unreadable import leave_out_text
 
 MOST_NUMBERS: Final = 1 << 26  # of a Box; a file that asks for more is not one that was written here
 
@@ -57,20 +58,10 @@ def read_space(facts: Mapping[str, Any]) -> Space[Any]:
         raise InputError("spaces", "describe spaces of an environment", facts, f"{error}") from error
 
 
-def spaces_of_kinds(gives: ObservationKind, takes: ActionKind) -> tuple[Space[Any], Space[Any]]:
-    """Give spaces of a source that has none of Gymnasium: states and choices from 0 on, and vectors."""
-    seen = spaces.Discrete(gives.n) if isinstance(gives, States) else _box_of(gives.size, -np.inf, np.inf)
-    if isinstance(takes, Choice):
-        return seen, spaces.Discrete(takes.n)
-    if isinstance(takes, Choices):
-        return seen, spaces.MultiDiscrete(list(takes.sizes))
-    if isinstance(takes, Both):
-        return seen, spaces.Tuple([spaces_of_kinds(gives, part)[1] for part in (takes.choices, takes.numbers)])
-    return seen, _box_of(takes.size, np.array(takes.low), np.array(takes.high))
-
-
-def _box_of(size: int, low: Any, high: Any) -> Space[Any]:
-    return spaces.Box(low, high, (size,), np.float64)
+def describe_spaces(seen: Space[Any], taken: Space[Any]) -> dict[str, Any] | None:
+    """Describe what an environment shows, without text, and takes; None where one of them has no description."""
+    facts = {"observation": describe_space(leave_out_text(seen)[0]), "action": describe_space(taken)}
+    return None if None in facts.values() else facts
 
 
 def _describe_bound(bound: NDArray[Any]) -> Any:

@@ -22,7 +22,6 @@ from dataclasses import replace
 from typing import Any, Final, Self
 
 import numpy as np
-from gymnasium import Space
 from numpy.typing import ArrayLike
 
 from riskgrad.backend import Backend, Serial, parse_backend
@@ -34,6 +33,7 @@ from riskgrad.policy import Greedy, ObservationStatistics, Policy
 from riskgrad.random import Stream, environment_seeds
 from riskgrad.sources.base import EnvOptions, Source, Workers, check_fit, shown_to
 from riskgrad.sources.gymnasium.blocks import BlockResult, Cut, EpisodeBlock, cut_for_vectors, cut_for_workers
+from riskgrad.sources.gymnasium.descriptions import describe_spaces
 from riskgrad.sources.gymnasium.player import LocalWork, Player, PlayRules
 from riskgrad.sources.gymnasium.recipe import Env, Environment, EnvRecipe, is_id_or_env
 from riskgrad.sources.room import find_room
@@ -142,9 +142,9 @@ class GymnasiumSource(Source):
         return self._player.writer.takes
 
     @property
-    def spaces(self) -> tuple[Space[Any], Space[Any]]:
-        """The spaces of the environment."""
-        return self._player.space, self._player.action_space
+    def spaces(self) -> dict[str, Any] | None:
+        """The spaces of the environment, described."""
+        return describe_spaces(self._player.space, self._player.action_space)
 
     def returns(
         self, policy: Policy, thetas: ArrayLike, episodes: int, stream: Stream, pairs: ArrayLike | None = None

@@ -1,0 +1,69 @@
+"""From a file or a folder to the run that it holds, whole or as far as it is whole. Nothing executes on load."""
+
+from pathlib import Path
+from typing import Any
+
+from riskgrad.checks import check_path
+from riskgrad.errors import DamagedFileError, InputError, StorageError
+from riskgrad.policy import Policy
+from riskgrad.risk import RiskMeasure
+from riskgrad.run.checkpoint import latest_checkpoint
+from riskgrad.run.container import Arrays, Facts, explain_strange, read_container
+from riskgrad.run.facts import check_facts
+from riskgrad.run.files import refuse
+from riskgrad.run.result import HANDED, Run, run_from_facts
+from riskgrad.run.store import read_history
+from riskgrad.sources.gymnasium.descriptions import read_space
+
+
+def load(path: str | Path, policy: Policy | None = None, risk: RiskMeasure | None = None) -> Run:
+    """Read a run from a file that `Run.save` wrote, or from the folder of a run, finished or interrupted.
+
+    Args:
+        path: the file or the folder.
+        policy: needed for a policy that is not made of numbers alone.
+        risk: needed for a measure that no string can name.
+
+    Returns:
+        the run.
+    """
+    place = check_path("path", path)
+    if _is_folder(place):
+        newest = latest_checkpoint(place)
+        if newest is None:
+            raise StorageError(f"cannot read {place}: no checkpoint of a run is in this folder")
+        lines, damage = read_history(place, newest.facts["history_bytes"], newest.iteration)
+        with explain_strange(f"{place} does not hold a run"):
+            arrays, facts = _handed_back(newest.arrays, newest.facts)
+            check_facts(str(place), arrays, {**facts, "history": []})
+        remarks = [*facts["remarks"], *(note for note in (newest.note, damage) if note)]
+        facts = {**facts, "history": lines, "remarks": remarks}
+    else:
+        arrays, facts = read_container(place)
+        check_facts(str(place), arrays, facts)
+    run = run_from_facts(arrays, facts, policy, risk)
+    _check_spaces(place, run.settings.spaces)
+    return run
+
+
+def _check_spaces(place: Path, facts: Any) -> None:
+    """Refuse a run whose words for what its environment shows and takes describe no spaces."""
+    fault = f"{place} does not say what its environment shows and takes"
+    try:
+        with explain_strange(fault):
+            _ = [read_space(facts[name]) for name in ("observation", "action")] if facts else []
+    except InputError as error:
+        raise DamagedFileError(f"{fault}: {error}") from error
+
+
+def _handed_back(arrays: Arrays, facts: Facts) -> tuple[Arrays, Facts]:
+    """Give what a checkpoint holds of the run that was handed back when it was stopped; all of it if it was not."""
+    found = {name.removeprefix(HANDED): array for name, array in arrays.items() if name.startswith(HANDED)}
+    return (found, {**facts, **facts["handed"]}) if found else (arrays, facts)
+
+
+def _is_folder(place: Path) -> bool:
+    try:
+        return place.is_dir()
+    except OSError as error:  # a name that is too long, or not to be looked at
+        refuse("read", place, error)
