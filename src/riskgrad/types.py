@@ -45,7 +45,7 @@ class States:
 
     @property
     def description(self) -> Line:
-        """How a run writes it; see `riskgrad.sources.gymnasium.descriptions`."""
+        """How a run writes it; see `riskgrad.descriptions`."""
         return {"kind": "Discrete", "n": self.n, "start": 0}
 
 

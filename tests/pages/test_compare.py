@@ -9,7 +9,7 @@ import pytest
 import riskgrad as rg
 from riskgrad.errors import InputError
 from riskgrad.pages.comparison import compare, compare_played
-from riskgrad.pages.played import PlayedRun, load_runs, name_runs, play_runs
+from riskgrad.pages.played import PlayedRun, name_paths, name_runs, play_runs
 
 
 def made(name, values, law=None):
@@ -87,15 +87,15 @@ def test_bad_input_is_refused(runs, tmp_path):
     assert len(play_runs({"b": nameless}, "two-roads", episodes=10)[0].values) == 10
     runs["averse"].save(tmp_path / "run")
     with pytest.raises(InputError, match="be different runs"):
-        load_runs([tmp_path / "run", tmp_path / "run"])
+        name_paths([tmp_path / "run", tmp_path / "run"])
 
 
 def test_runs_are_named_by_as_much_of_their_path_as_needed(runs, tmp_path):
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         runs["averse"].save(tmp_path / folder / "run")
-    assert list(load_runs([tmp_path / "a" / "run"])) == ["run"]
-    assert list(load_runs([tmp_path / "a" / "run", tmp_path / "b" / "run"])) == ["a/run", "b/run"]
+    assert list(name_paths([tmp_path / "a" / "run"])) == ["run"]
+    assert list(name_paths([tmp_path / "a" / "run", tmp_path / "b" / "run"])) == ["a/run", "b/run"]
 
 
 def test_runs_come_by_name_in_a_list_or_as_paths(runs, tmp_path):

@@ -9,12 +9,12 @@ from gymnasium import spaces
 from support.environments import Spaced
 
 import riskgrad as rg
+from riskgrad.descriptions import describe_space, read_space
 from riskgrad.errors import DamagedFileError, InputError
 from riskgrad.policy import MLP, Gaussian, TabularGibbs
 from riskgrad.run import container
 from riskgrad.run.acting import Actor
 from riskgrad.run.translation import Translator
-from riskgrad.sources.gymnasium.descriptions import describe_space, read_space
 
 SPACES = {
     "discrete": spaces.Discrete(4, start=-2),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import riskgrad as rg
+from riskgrad.descriptions import read_space
 from riskgrad.errors import InputError
 from riskgrad.policy import (
     MLP,
@@ -26,7 +27,6 @@ from riskgrad.policy import (
 from riskgrad.policy.memory import Memory, with_memory
 from riskgrad.run.export import export_policy
 from riskgrad.run.translation import Translator
-from riskgrad.sources.gymnasium.descriptions import read_space
 from riskgrad.types import Numbers, States, Vectors
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "use.md"

@@ -5,6 +5,7 @@ ORDER = [
     "markup",
     "checks",
     "types",
+    "descriptions",
     "registry",
     "random",
     "kernels",

@@ -24,10 +24,10 @@ def compare(
     """
     from riskgrad.evaluation.bootstrap import RESAMPLES  # noqa: PLC0415
     from riskgrad.pages.comparison import compare as compare_runs  # noqa: PLC0415
-    from riskgrad.pages.played import load_runs  # noqa: PLC0415
+    from riskgrad.pages.played import name_paths  # noqa: PLC0415
     from riskgrad.pages.prose import certainty, percent, write, write_interval  # noqa: PLC0415
 
-    found = compare_runs(load_runs(runs), env, risk or None, episodes, confidence, seed=seed)
+    found = compare_runs(name_paths(runs), env, risk or None, episodes, confidence, seed=seed)
     if as_json:
         print_json(found.as_dict())
         return

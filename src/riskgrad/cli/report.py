@@ -25,11 +25,11 @@ def report(
     Example: riskgrad report runs/pass runs/valley --out report.html
     """
     from riskgrad.pages.page import report as write_report  # noqa: PLC0415
-    from riskgrad.pages.played import load_runs  # noqa: PLC0415
+    from riskgrad.pages.played import name_paths  # noqa: PLC0415
 
-    found = load_runs(runs)
-    page = write_report(found, out, env, episodes=episodes, confidence=confidence, seed=seed, title=title)
+    named = name_paths(runs)
+    page = write_report(named, out, env, episodes=episodes, confidence=confidence, seed=seed, title=title)
     if as_json:
-        print_json({"page": str(page), "bytes": page.stat().st_size, "runs": list(found)})
+        print_json({"page": str(page), "bytes": page.stat().st_size, "runs": list(named)})
         return
     say(f"The report is in {page} ({page.stat().st_size / 1000:.0f} kB).")

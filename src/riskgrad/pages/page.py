@@ -18,10 +18,10 @@ from riskgrad.checks import check_path
 from riskgrad.errors import checks_keywords
 from riskgrad.evaluation import Table, table_of_returns
 from riskgrad.evaluation.bootstrap import RESAMPLES
+from riskgrad.mdp.models import MODELS
 from riskgrad.pages import shared_figures as shared
 from riskgrad.pages.axes import common_span
 from riskgrad.pages.comparison import call_run, compare_played, tell_story
-from riskgrad.pages.floor_map import floor_map
 from riskgrad.pages.grid_map import policy_map
 from riskgrad.pages.played import (
     EPISODES,
@@ -120,11 +120,12 @@ def report(
     Returns:
         the path of the page.
     """
-    target = check_path("path", path)
-    refuse_unwritable(target)
-    played = play_runs(name_runs(runs), env, episodes, seed=seed, trust=trust)
+    target, named = check_path("path", path), name_runs(runs)
+    refuse_unwritable(target)  # before the work
+    played = play_runs(named, env, episodes, seed=seed, trust=trust)
     with closing_played(played, env):
-        write_text(target, render_page(played, title=title, confidence=confidence, seed=seed))
+        page = render_page(played, title=title, confidence=confidence, seed=seed)
+    write_text(target, page)
     return target
 
 
@@ -201,8 +202,17 @@ def _chapter(
 
 def _draw_maps(played: Sequence[PlayedRun], seed: int) -> list[Picture]:
     """Draw where each run goes, for environments that say what stands where and for grid worlds."""
-    drawn = [floor_map(one, index, seed) or policy_map(one, index, seed) for index, one in enumerate(played)]
+    drawn = [_draw_floor(one, index, seed) or policy_map(one, index, seed) for index, one in enumerate(played)]
     return [as_picture(figure) for figure in drawn if figure is not None]
+
+
+def _draw_floor(one: PlayedRun, index: int, seed: int) -> Drawing | None:
+    """Draw a run's walks where there is an environment to walk in; a finite model of riskgrad's has none."""
+    if one.source.mdp is not None and one.run.settings.env in MODELS:
+        return None
+    from riskgrad.pages.floor_map import floor_map  # noqa: PLC0415 - plays environments, which most reports need not
+
+    return floor_map(one, index, seed)
 
 
 def _draw_shared(played: Sequence[PlayedRun], before: Sequence[PlayedRun], tables: Sequence[Table]) -> list[Picture]:

@@ -32,7 +32,7 @@ WHERE: Final = ("env", "horizon", "discount", "env_options", "env_options_text")
 EPISODES = 10_000
 UNTRAINED: Final = "the untrained policy"
 
-Runs = Run | str | Path | Sequence[Run | str | Path] | Mapping[str, Run]
+Runs = Run | str | Path | Sequence[Run | str | Path] | Mapping[str, Run | str | Path]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,11 +93,11 @@ def name_runs(runs: Runs) -> dict[str, Run]:
         runs: one run, several, or runs by name; a path stands for the run that is kept there.
     """
     if isinstance(runs, Mapping):
-        return dict(runs)
+        return {name: one if isinstance(one, Run) else load(one) for name, one in runs.items()}
     several = [runs] if isinstance(runs, Run | str | Path) else list(runs)
     places = [one for one in several if not isinstance(one, Run)]
     if len(places) == len(several):
-        return load_runs(places)
+        return {name: load(place) for name, place in name_paths(places).items()}
     found: dict[str, Run] = {}
     for one in several:
         run = one if isinstance(one, Run) else load(one)
@@ -106,13 +106,13 @@ def name_runs(runs: Runs) -> dict[str, Run]:
     return found
 
 
-def load_runs(paths: Sequence[str | Path]) -> dict[str, Run]:
-    """Read runs and name each by the end of its path, with as much of the path as tells them apart."""
+def name_paths(paths: Sequence[str | Path]) -> dict[str, Path]:
+    """Name each run by the end of its path, with as much of the path as tells them apart."""
     places = [Path(path) for path in paths]
     for depth in range(1, 1 + max((len(place.parts) for place in places), default=1)):
         names = ["/".join(place.parts[-depth:]) for place in places]
         if len(set(names)) == len(names):
-            return {name: load(place) for name, place in zip(names, places, strict=True)}
+            return dict(zip(names, places, strict=True))
     raise InputError("runs", "be different runs", ", ".join(str(place) for place in places))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from riskgrad.run import Run
-from riskgrad.run.config import OPTIONS, find_obstacles, flag_values, is_obstacle
+from riskgrad.run.config import OPTIONS, split_options
 
 ALWAYS = ("env", "risk", "algorithm", "iterations", "seed", OPTIONS)
 
@@ -40,15 +40,13 @@ def say_how_to_repeat(run: Run, name: str) -> Repetition:
         name: the folder for the repetition.
     """
     settings = run.settings
-    missing = tuple(find_obstacles(settings))
+    values, missing = split_options(settings)
     named = (*ALWAYS, *(option.replace("_", "-") for option in settings.given))
     # a budget in episodes settled m as well as N
     named = (*named, "episodes") if "max_episodes" in settings.given else named
-    kept = {
-        flag: value for flag, value in flag_values(settings).items() if flag in named and not is_obstacle(flag, missing)
-    }
+    kept = {flag: value for flag, value in values.items() if flag in named}
     if missing:
-        return Repetition(_python(kept, settings.own), "python", missing)
+        return Repetition(_python(kept, settings.own), "python", tuple(missing))
     return Repetition(_command(kept, name), "sh", ())
 
 

@@ -67,10 +67,21 @@ def find_obstacles(settings: Settings) -> list[str]:
     return found
 
 
+def split_options(settings: Settings) -> tuple[dict[str, Any], list[str]]:
+    """Give the options that repeat a run, by the names of their flags, and in words what they cannot express."""
+    values, obstacles = flag_values(settings), find_obstacles(settings)
+    if obstacles:
+        values = {
+            flag: value
+            for flag, value in values.items()
+            if not any(text.startswith((f"{flag}:", f"{flag} ")) for text in obstacles)
+        }
+    return values, obstacles
+
+
 def write_config(settings: Settings) -> str:
     """Write the configuration of a run from its settings."""
-    obstacles = find_obstacles(settings)
-    kept = {flag: value for flag, value in flag_values(settings).items() if not is_obstacle(flag, obstacles)}
+    kept, obstacles = split_options(settings)
     head = HEAD
     if obstacles:
         head += "# A file cannot hold what is listed here: repeat the run from Python, with rg.train.\n"
@@ -83,11 +94,6 @@ def was_changed(text: str) -> bool:
     """Say whether a configuration was changed after a run wrote it; one without the line of its checksum is none's."""
     body, mark, check = text.rpartition(CHECKED)
     return bool(mark) and check.strip() != f"{zlib.crc32(body.encode()):08x}"
-
-
-def is_obstacle(flag: str, obstacles: Sequence[str]) -> bool:
-    """Say whether a flag is among what a file cannot hold."""
-    return any(text.startswith((f"{flag}:", f"{flag} ")) for text in obstacles)
 
 
 def write_toml(values: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from riskgrad.checks import check_path
+from riskgrad.descriptions import read_space
 from riskgrad.errors import DamagedFileError, InputError, StorageError
 from riskgrad.policy import Policy
 from riskgrad.risk import RiskMeasure
@@ -13,7 +14,6 @@ from riskgrad.run.facts import check_facts
 from riskgrad.run.files import refuse
 from riskgrad.run.result import HANDED, Run, run_from_facts
 from riskgrad.run.store import read_history
-from riskgrad.sources.gymnasium.descriptions import read_space
 
 
 def load(path: str | Path, policy: Policy | None = None, risk: RiskMeasure | None = None) -> Run:

@@ -2,7 +2,7 @@
 
     B observations
 
-What an environment shows and takes is said by its spaces, which a run keeps (see `sources.gymnasium.descriptions`). One
+What an environment shows and takes is said by its spaces, which a run keeps (see `riskgrad.descriptions`). One
 observation is told from a batch by them: for Discrete and Box spaces by the number of axes; for Tuple and Dict spaces a
 list is a batch of observations, and so are parts with one more axis, as Gymnasium's vector environments give them.
 """
@@ -14,9 +14,9 @@ import numpy as np
 from gymnasium import Space
 from numpy.typing import NDArray
 
+from riskgrad.descriptions import read_space
 from riskgrad.errors import InputError
 from riskgrad.policy import Policy
-from riskgrad.sources.gymnasium.descriptions import read_space
 from riskgrad.sources.gymnasium.readings import has_parts, split
 from riskgrad.sources.gymnasium.spaces import action_writer, observation_reader
 from riskgrad.sources.gymnasium.unreadable import pick_parts

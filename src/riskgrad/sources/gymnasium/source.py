@@ -27,15 +27,16 @@ from numpy.typing import ArrayLike
 from riskgrad.backend import Backend, Serial, parse_backend
 from riskgrad.backend.processes import OverdueError
 from riskgrad.checks import check_count, check_discount, check_pairs, check_positive, check_theta, check_theta_rows
+from riskgrad.descriptions import describe_spaces
 from riskgrad.errors import EpisodeError, InputError
 from riskgrad.kernels.compile import contiguous
 from riskgrad.policy import Greedy, ObservationStatistics, Policy
 from riskgrad.random import Stream, environment_seeds
 from riskgrad.sources.base import EnvOptions, Source, Workers, check_fit, shown_to
 from riskgrad.sources.gymnasium.blocks import BlockResult, Cut, EpisodeBlock, cut_for_vectors, cut_for_workers
-from riskgrad.sources.gymnasium.descriptions import describe_spaces
 from riskgrad.sources.gymnasium.player import LocalWork, Player, PlayRules
 from riskgrad.sources.gymnasium.recipe import Env, Environment, EnvRecipe, is_id_or_env
+from riskgrad.sources.gymnasium.unreadable import leave_out_text
 from riskgrad.sources.room import find_room
 from riskgrad.types import ActionKind, Episodes, FloatArray, IntArray, ObservationKind, Returns, Steps, Vectors
 
@@ -143,8 +144,8 @@ class GymnasiumSource(Source):
 
     @property
     def spaces(self) -> dict[str, Any] | None:
-        """The spaces of the environment, described."""
-        return describe_spaces(self._player.space, self._player.action_space)
+        """The spaces of the environment, described without the text that no policy reads."""
+        return describe_spaces(leave_out_text(self._player.space)[0], self._player.action_space)
 
     def returns(
         self, policy: Policy, thetas: ArrayLike, episodes: int, stream: Stream, pairs: ArrayLike | None = None

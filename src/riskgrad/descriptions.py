@@ -21,7 +21,6 @@ from gymnasium import Space, spaces
 from numpy.typing import NDArray
 
 from riskgrad.errors import InputError
-from riskgrad.sources.gymnasium.unreadable import leave_out_text
 
 MOST_NUMBERS: Final = 1 << 26  # of a Box; a file that asks for more is not one that was written here
 
@@ -59,8 +58,8 @@ def read_space(facts: Mapping[str, Any]) -> Space[Any]:
 
 
 def describe_spaces(seen: Space[Any], taken: Space[Any]) -> dict[str, Any] | None:
-    """Describe what an environment shows, without text, and takes; None where one of them has no description."""
-    facts = {"observation": describe_space(leave_out_text(seen)[0]), "action": describe_space(taken)}
+    """Describe what an environment shows and takes; None where one of them has no description."""
+    facts = {"observation": describe_space(seen), "action": describe_space(taken)}
     return None if None in facts.values() else facts
 
 
