@@ -202,11 +202,11 @@ def _chapter(
 
 def _draw_maps(played: Sequence[PlayedRun], seed: int) -> list[Picture]:
     """Draw where each run goes, for environments that say what stands where and for grid worlds."""
-    drawn = [_draw_floor(one, index, seed) or policy_map(one, index, seed) for index, one in enumerate(played)]
+    drawn = [_draw_walks_of(one, index, seed) or policy_map(one, index, seed) for index, one in enumerate(played)]
     return [as_picture(figure) for figure in drawn if figure is not None]
 
 
-def _draw_floor(one: PlayedRun, index: int, seed: int) -> Drawing | None:
+def _draw_walks_of(one: PlayedRun, index: int, seed: int) -> Drawing | None:
     """Draw a run's walks where there is an environment to walk in; a finite model of riskgrad's has none."""
     if one.source.mdp is not None and one.run.settings.env in MODELS:
         return None

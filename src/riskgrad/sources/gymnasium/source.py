@@ -179,23 +179,17 @@ class GymnasiumSource(Source):
 
     def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
         """Play m episodes of one policy and keep what they visited; see `Source.record`."""
-        m = check_count("episodes", episodes)
-        vector = check_theta(theta, policy.dim)
-        cut = self._cut_blocks(policy, vector[None], m, stream, np.zeros(1, dtype=np.int64), None, keep=True)
-        parts = self._map([block for block, _ in cut])
-        lengths = np.concatenate([part.lengths for part in parts])
-        observations = np.concatenate([part.observations for part in parts])
-        actions = np.concatenate([part.actions for part in parts])
-        logs = np.empty(len(actions))
+        steps, vector = self.record_steps(policy, theta, episodes, stream), check_theta(theta, policy.dim)
+        logs = np.empty(len(steps.actions))
         for first in range(0, len(logs), LARGEST_TEMPORARY):
             piece = slice(first, first + LARGEST_TEMPORARY)
-            logs[piece] = policy.log_prob(vector, observations[piece], actions[piece])
+            logs[piece] = policy.log_prob(vector, steps.observations[piece], steps.actions[piece])
         return Episodes(
-            values=np.concatenate([part.values for part in parts]),
-            lengths=lengths,
-            offsets=np.concatenate([[0], np.cumsum(lengths)]),
-            observations=observations,
-            actions=actions,
+            values=steps.values,
+            lengths=np.diff(steps.offsets),
+            offsets=steps.offsets,
+            observations=steps.observations,
+            actions=steps.actions,
             counts=np.ones(len(logs), dtype=np.int64),
             log_behavior=logs,
         )
