@@ -31,6 +31,9 @@ NAMES = re.compile(r"<!-- names: (?P<home>[\w.]+)(?: (?P<chosen>[\w, ]+))? -->")
 HIDDEN = {  # wide tables and code, or no other page in the section
     "theory.md": ["toc"],
     "practical.md": ["toc"],
+    "benchmarks/best_policies.md": ["toc"],
+    "benchmarks/learning.md": ["toc"],
+    "benchmarks/sampler.md": ["toc"],
     "benchmarks/README.md": ["toc"],
     "examples/README.md": ["toc"],
     "which-risk-measure.md": ["navigation"],

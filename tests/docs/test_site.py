@@ -6,6 +6,7 @@ failure instead.
 
 import functools
 import html
+import html.parser
 import http.server
 import importlib.util
 import json
@@ -18,51 +19,70 @@ import time
 from pathlib import Path
 
 import pytest
-from support.chromium import CONTRAST, console, needs_chromium, opened
+from support.chromium import CONTRAST, OVERLAPS, console, needs_chromium, opened
 from support.reference import list_names, prepare
 
 import riskgrad as rg
 from riskgrad.settings import TrainOptions, facts_of
 
 ROOT = Path(__file__).parents[2]
-PARTS = ("mkdocs", "material", "mkdocstrings")
+WIDTHS = (1280, 768, 390, 320)
+PARTS = ("mkdocs", "material", "mkdocstrings", "zensical")
 MISSING = [name for name in PARTS if importlib.util.find_spec(name) is None]
 
 pytestmark = pytest.mark.skipif(
     bool(MISSING) and not os.environ.get("RISKGRAD_NEED_DOCS"), reason="the extra docs is not installed"
 )
 
-# opens every page in a frame, waits until its formulas are set, and notes what can be seen there; then it searches
-FRAME = """<!DOCTYPE html><title>frame</title><iframe style="border: 0; width: WIDTHpx; height: 900px"></iframe>
+# opens every page in a frame, waits until its formulas are set, and notes what can be seen there at each width; then it
+# searches. What is wider than its place may be scrolled where a shadow says so: code, and tables on a narrow screen
+FRAME = """<!DOCTYPE html><title>frame</title><iframe style="border: 0; height: 900px"></iframe>
 <pre id="seen"></pre><script>
 CONTRAST
+OVERLAPS
 const frame = document.querySelector("iframe"), seen = {};
 const pause = time => new Promise(done => setTimeout(done, time));
 const until = async test => { for (let i = 0; i < 200 && !test(); i++) await pause(20); };
-async function look(name) {
+const styled = (e, name, value) => getComputedStyle(e)[name].includes(value);
+const shaded = e => styled(e, "backgroundImage", "gradient") && styled(e, "overflowX", "auto");
+const code = e => e.matches("pre > code, .arithmatex") && shaded(e);
+const table = e => e.matches(".md-typeset__scrollwrap") && shaded(e);
+function measure(page) {
+  const images = [...page.querySelectorAll("article img, figure.picture")].map(f => {
+    const svg = f.querySelector("svg"), box = (svg || f).getBoundingClientRect();
+    return { width: box.width, height: box.height, words: f.getAttribute("aria-label") || f.getAttribute("alt") || "",
+             smallest: Math.min(99, ...[...f.querySelectorAll("text")].map(t => t.getBoundingClientRect().height)),
+             overlaps: svg ? overlaps(svg) : [] };
+  });
+  const wide = cut(page.querySelector("article"), code);
+  return { weak: weak(page.body, true), images, wide: page.documentElement.scrollWidth,
+           scrolled: wide.length, cut: cut(page.querySelector("article"), e => code(e) || table(e)) };
+}
+async function look(name, widths) {
   const loaded = new Promise(done => frame.onload = done);
+  frame.style.width = widths[0] + "px";
   frame.src = name;
   await loaded;
-  const page = frame.contentDocument, maths = [...page.querySelectorAll(".arithmatex")];
+  const page = frame.contentDocument, maths = [...page.querySelectorAll(".arithmatex")], at = {};
   await until(() => maths.every(m => m.querySelector(".katex")));
   await page.fonts.ready;
-  const images = [...page.querySelectorAll("article img, figure.picture")].map(f => {
-    const box = (f.querySelector("svg") || f).getBoundingClientRect();
-    return { width: box.width, height: box.height, words: f.getAttribute("aria-label") || f.getAttribute("alt") || "",
-             smallest: Math.min(99, ...[...f.querySelectorAll("text")].map(t => t.getBoundingClientRect().height)) };
-  });
+  for (const width of widths) {
+    frame.style.width = width + "px";
+    await pause(100);
+    at[width] = measure(page);
+  }
   seen[name] = {
-    title: page.title, scheme: page.body.dataset.mdColorScheme, weak: weak(page.body, true), images,
-    wide: page.documentElement.scrollWidth, unset: maths.filter(m => !m.querySelector(".katex")).length,
+    title: page.title, scheme: page.body.dataset.mdColorScheme, at,
+    unset: maths.filter(m => !m.querySelector(".katex")).length,
     maths: maths.length, broken: page.querySelectorAll(".katex-error").length,
     fonts: [...page.fonts].filter(f => f.status === "loaded").map(f => f.family),
     asked: frame.contentWindow.performance.getEntriesByType("resource").map(r => r.name),
   };
 }
 (async () => {
-  for (const name of PAGES) await look(name);
+  for (const name of PAGES) await look(name, WIDTHS);
   await fetch("/search-from-now-on");
-  await look("index.html");
+  await look("index.html", WIDTHS);
   const page = frame.contentDocument, field = page.querySelector(".md-search__input");
   field.value = "shortfall";
   field.focus();
@@ -72,24 +92,35 @@ async function look(name) {
   seen["(search)"] = [...page.querySelectorAll(".md-search-result__item a")].map(a => a.href);
   document.getElementById("seen").textContent = JSON.stringify(seen);
 })();
-</script>"""
+</script>""".replace("CONTRAST", CONTRAST).replace("OVERLAPS", OVERLAPS)
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
+def settled(tmp_path_factory):
+    """The pages as they are prepared, and the settings of both builders beside them."""
     place = tmp_path_factory.mktemp("docs")
-    folder, pages, settled = place / "site", place / "pages", place / "mkdocs.yml"
-    prepare.prepare(pages)
+    prepare.prepare(place / "pages")
     text = (ROOT / "mkdocs.yml").read_text()
-    for line, own in (("docs_dir: build/docs", f"docs_dir: {pages}"), ("paths: [src]", f"paths: [{ROOT / 'src'}]")):
+    for line, own in (("docs_dir: build/docs", "docs_dir: pages"), ("paths: [src]", f"paths: [{ROOT / 'src'}]")):
         assert line in text
         text = text.replace(line, own)
-    settled.write_text(text)
-    words = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-f", str(settled), "-d", str(folder)]
+    (place / "mkdocs.yml").write_text(text)
+    (place / "zensical.yml").write_text(text + "site_dir: other\n")
+    return place
+
+
+def build(place, *words):
     settings = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False, env=settings)
+    done = subprocess.run(
+        [sys.executable, "-m", *words], cwd=place, capture_output=True, text=True, check=False, env=settings
+    )
     assert done.returncode == 0, done.stderr
-    return folder
+
+
+@pytest.fixture(scope="module")
+def site(settled):
+    build(settled, "mkdocs", "build", "--strict", "-f", "mkdocs.yml")  # --quiet would let warnings pass
+    return settled / "site"
 
 
 @pytest.fixture
@@ -121,32 +152,70 @@ def address(site):
         thread.join()
 
 
-@needs_chromium
-@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)], ids=["light", "dark-phone"])
-def test_every_page_in_a_browser(site, address, tmp_path, width, dark):
-    pages = sorted(str(page.relative_to(site)) for page in site.glob("**/*.html") if page.name != "frame.html")
-    frame = FRAME.replace("CONTRAST", CONTRAST).replace("WIDTH", str(width)).replace("PAGES", json.dumps(pages))
-    (site / "frame.html").write_text(frame)
+def look(site, address, folder, pages, dark):
+    """What the browser sees of the pages and of a search in them."""
+    (site / "frame.html").write_text(FRAME.replace("WIDTHS", json.dumps(WIDTHS)).replace("PAGES", json.dumps(pages)))
     scheme = f"--blink-settings=preferredColorScheme={0 if dark else 1}"
     alone = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
-    done = opened(f"{address}/frame.html", tmp_path, scheme, alone, budget=60_000, timeout=300)
+    done = opened(f"{address}/frame.html", folder, scheme, alone, budget=120_000, timeout=300)
+    (site / "frame.html").unlink()
     assert console(done) == []
-    seen = json.loads(html.unescape(re.search(r'<pre id="seen">(.*?)</pre>', done.stdout, flags=re.S)[1]))
+    return json.loads(html.unescape(re.search(r'<pre id="seen">(.*?)</pre>', done.stdout, flags=re.S)[1]))
+
+
+@needs_chromium
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_every_page_in_a_browser(site, address, tmp_path, dark):
+    pages = sorted(str(page.relative_to(site)) for page in site.glob("**/*.html"))
+    seen = look(site, address, tmp_path, pages, dark)
     assert any("how-to/risk-measure.html" in place for place in seen.pop("(search)"))
     assert sorted(seen) == pages
     for name, page in seen.items():
         assert page["scheme"] == ("slate" if dark else "default"), name
         assert [place for place in page["asked"] if not place.startswith(address)] == [], name
-        assert page["weak"] == [], f"{name}: text has a contrast of at least 4.5"
-        assert page["wide"] <= width, f"{name}: nothing sticks out to the side"
         assert (page["unset"], page["broken"]) == (0, 0), f"{name}: formulas are set"
         assert "Inter" in page["fonts"], name
-        for image in page["images"]:
-            assert min(image["width"], image["height"]) > 120, name
-            assert image["smallest"] >= 9, f"{name}: labels can be read"
-            assert len(image["words"]) > 60, f"{name}: {image['words']}"
-    assert len(seen["which-risk-measure.html"]["images"]) == 8
+        assert list(page["at"]) == [str(width) for width in sorted(WIDTHS)]
+        for width, shown in page["at"].items():
+            assert faults_of(shown, int(width), wide_tables=name.startswith("benchmarks")) == [], f"{name} at {width}"
+    assert len(seen["which-risk-measure.html"]["at"]["320"]["images"]) == 8
     assert seen["notation.html"]["maths"] > 30
+
+
+def faults_of(shown, width, wide_tables=False):
+    """What is wrong with a page at a width; tables fit on a large screen unless they are wide tables of figures."""
+    rules = {
+        "text has a contrast of at least 4.5": shown["weak"] == [],
+        "nothing sticks out to the side": shown["wide"] <= width,
+        "nothing is cut off without a sign": shown["cut"] == [],
+        "tables fit": width < 1280 or wide_tables or shown["scrolled"] == 0,
+        "pictures can be seen": all(min(image["width"], image["height"]) > 120 for image in shown["images"]),
+        "labels can be read": all(image["smallest"] >= (9 if width >= 390 else 7) for image in shown["images"]),
+        "labels do not overlap": all(image["overlaps"] == [] for image in shown["images"]),
+        "pictures are told in words": all(len(image["words"]) > 60 for image in shown["images"]),
+    }
+    return [rule for rule, holds in rules.items() if not holds]
+
+
+@needs_chromium
+def test_faults_are_seen(site, address, tmp_path):
+    """A page with one fault of every kind."""
+    text = (site / "which-risk-measure.html").read_text()
+    style = """<style>.md-typeset p { color: #bbb } .md-typeset__scrollwrap { background: none; width: 60px }
+    .md-typeset h1 { width: 2000px } figure.picture text { transform: none; font-size: 60px }</style>"""
+    faulty = site / "faulty.html"
+    faulty.write_text(text.replace("</head>", style + "</head>").replace('aria-label="', 'aria-label="" data-was="'))
+    seen = look(site, address, tmp_path, ["faulty.html"], dark=False)
+    faulty.unlink()
+    found = {fault for width in WIDTHS for fault in faults_of(seen["faulty.html"]["at"][str(width)], width)}
+    assert found == {
+        "text has a contrast of at least 4.5",
+        "nothing sticks out to the side",
+        "nothing is cut off without a sign",
+        "tables fit",
+        "labels do not overlap",
+        "pictures are told in words",
+    }
 
 
 @needs_chromium
@@ -154,6 +223,39 @@ def test_search_from_the_file_system(site, tmp_path):
     done = opened(f"{(site / 'index.html').as_uri()}?q=shortfall", tmp_path, budget=20_000)
     assert console(done) == []
     assert re.search(r'<li class="md-search-result__item">.*?how-to/risk-measure\.html', done.stdout, flags=re.S)
+
+
+class Words(html.parser.HTMLParser):
+    """The words of a page's article."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.inside, self.hidden, self.words = 0, 0, []
+        self.feed(text)
+
+    def handle_starttag(self, tag, _):
+        self.inside += tag == "article"
+        self.hidden += tag in ("script", "style", "nav")
+
+    def handle_endtag(self, tag):
+        self.inside -= tag == "article"
+        self.hidden -= tag in ("script", "style", "nav")
+
+    def handle_data(self, text):
+        if self.inside and not self.hidden:
+            self.words += text.split()
+
+
+def test_another_builder_makes_the_same_pages(site, settled):
+    """The pages are Markdown that any builder of such pages takes: Zensical, which follows MkDocs, says the same."""
+    build(settled, "zensical", "build", "--strict", "-f", "zensical.yml")
+    pages = sorted(page.relative_to(site) for page in site.glob("**/*.html"))
+    other = settled / "other"
+    assert sorted(page.relative_to(other) for page in other.glob("**/*.html")) == pages
+    for page in pages:
+        words = Words((site / page).read_text()).words
+        assert Words((other / page).read_text()).words == words, page
+    assert sum(len(Words((other / page).read_text()).words) for page in pages) > 50_000
 
 
 def test_every_public_name_is_in_the_reference(site):
