@@ -112,6 +112,14 @@ def test_every_combination_is_a_state_of_its_own_one_by_one_and_in_batches(name)
     assert len(set(alone)) == len({str(each) for each in samples})
 
 
+def test_a_part_that_is_not_of_its_space_is_named():
+    space = spaces.Dict({"at": TWO, "inner": spaces.Dict({"dropped": spaces.MultiBinary(2)})})
+    reader = observation_reader(space)
+    assert reader.read({"at": 1, "inner": {"dropped": [1, 0]}}) == 6
+    with pytest.raises(ValueError, match=r"^'inner': 'dropped': the observation 2\.0 is not among the 2 "):
+        reader.read({"at": 1, "inner": {"dropped": [1, 2]}})
+
+
 def test_combinations_are_a_vector_where_no_table_can_act():
     reader = observation_reader(HAND, counts=False)
     assert reader.gives == Vectors(45)

@@ -40,8 +40,12 @@ class Product:
     def read(self, found: Any) -> int:
         """Give the state of one observation; refuse it by the part that is not of its space."""
         state = 0
-        for value, n, start in zip(_numbers_of(self.space, found), self.sizes, self.starts, strict=True):
-            state = state * n + read_state(value, n, start)
+        numbers = _numbers_of(self.space, found)
+        for place, (value, n, start) in enumerate(zip(numbers, self.sizes, self.starts, strict=True)):
+            try:
+                state = state * n + read_state(value, n, start)
+            except (ValueError, TypeError) as error:
+                raise type(error)(f"{_names_of(self.space)[place]}{error}") from error
         return state
 
     def write(self, found: list[Any], to: NDArray[Any]) -> bool:
@@ -104,6 +108,16 @@ def _numbers_of(space: Space[Any], found: Any) -> list[Any]:
     if has_parts(space):
         return [number for part, each in split(space, found) for number in _numbers_of(part, each)]
     return ravel(found, space.shape or ()).tolist()
+
+
+def _names_of(space: Space[Any]) -> list[str]:
+    """Give the keys that lead to each number of a space's discrete parts, as words before a message."""
+    inner: Any = space
+    if isinstance(space, spaces.Dict):
+        return [f"{key!r}: {name}" for key, part in inner.spaces.items() for name in _names_of(part)]
+    if has_parts(space):
+        return [name for part in parts_of(space) for name in _names_of(part)]
+    return [""] * len(_find_sizes(space) or ())
 
 
 def _columns_of(space: Space[Any], found: Any) -> list[NDArray[Any]]:
