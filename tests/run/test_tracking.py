@@ -1,6 +1,10 @@
-"""Trackers are told what the record holds; stand-ins play their modules."""
+"""Trackers are told what the record holds; stand-ins play their modules, and the real ones run where installed."""
 
 import importlib
+import importlib.util
+import json
+import os
+import subprocess
 import sys
 import types
 
@@ -59,6 +63,58 @@ def test_a_tracker_is_told_each_iteration_and_is_ended(name, monkeypatch):
         assert told["progress/episodes"] == line["episodes"]
         assert ("return/held_out" in told) == (line["held_out"] is not None)
         assert all(type(number) is float for number in told.values())
+
+
+# what a tracker is begun with without a network, what is asked before it ends, and how steps and risks are read back
+REAL = {
+    "wandb": (
+        {"project": "roads", "mode": "offline"},
+        "wandb.log({}) or [(wandb.run.step - 1, wandb.run.summary['return/risk'])]",  # the next step shows the last one
+        "seen",
+    ),
+    "mlflow": (
+        {"experiment_name": "roads", "run_name": "first"},
+        "mlflow.active_run().info.run_id",
+        "[(m.step, m.value) for m in mlflow.MlflowClient().get_metric_history(seen, 'return/risk')]",
+    ),
+    "trackio": (
+        {"project": "roads"},
+        "None",
+        "[(i, json.loads(told)['return/risk']) for i, told in kept.execute('select step, metrics from metrics')]",
+    ),
+}
+SCRIPT = """
+import json, sqlite3
+import NAME
+import riskgrad as rg
+with rg.run.Tracker("NAME", **OPTIONS) as tracker:
+    run = rg.train("two-roads", "cvar:0.1", algorithm="score:episodes=20", iterations=3, callback=tracker)
+    seen = DURING
+kept = sqlite3.connect("trackio/roads.db" if "NAME" == "trackio" else ":memory:")
+told = AFTER
+print("told:", json.dumps([told, [(line["iteration"], line["risk"]) for line in run.history]]))
+"""
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_the_real_tracker_keeps_what_it_was_told(name, tmp_path):
+    if importlib.util.find_spec(name) is None:
+        pytest.skip(f"the extra {name} is not installed")
+    options, during, after = REAL[name]
+    script = SCRIPT.replace("NAME", name).replace("OPTIONS", repr(options)).replace("DURING", during)
+    places = {"MLFLOW_TRACKING_URI": f"sqlite:///{tmp_path / 'runs.db'}", "TRACKIO_DIR": str(tmp_path / "trackio")}
+    done = subprocess.run(
+        [sys.executable, "-c", script.replace("AFTER", after)],
+        cwd=tmp_path,
+        env={**os.environ, **places},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    told, record = json.loads(next(line[5:] for line in done.stdout.splitlines() if line.startswith("told:")))
+    assert len(record) == 3
+    assert told == (record[-1:] if name == "wandb" else record)  # offline it shows the last numbers alone
 
 
 def test_what_is_not_there_is_said_in_one_line(monkeypatch):
