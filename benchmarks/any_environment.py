@@ -1,4 +1,4 @@
-"""Environments of seven packages, each trained, evaluated, reported and played with no argument but the environment.
+"""Environments of six packages, each trained, evaluated, reported and played with no argument but the environment.
 
     python benchmarks/any_environment.py [episodes]
 
