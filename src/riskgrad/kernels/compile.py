@@ -21,6 +21,9 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from riskgrad.kernels.compiling import pause_collecting
+from riskgrad.kernels.helper_code import HelperCompiler
+
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 Answer = TypeVar("Answer")
 Item = TypeVar("Item")
@@ -28,7 +31,16 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 SMALLEST_SHARE = 64  # of a thread's part of the work, which the last blocks have
 PROBE = 64  # the part of the work that is done first, to see how long the rest takes
+HELPER: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+    "pipeline_class": HelperCompiler,
+}
 WORTH_THREADS = 1.5e-3  # seconds of work from which threads pay for their start
+
+pause_collecting()
 
 
 def kernel(function: Kernel) -> Kernel:
@@ -43,7 +55,7 @@ def inline_kernel(function: Kernel) -> Kernel:
 
 def _compile_cached(function: Kernel, **options: Any) -> Kernel:
     """Compile a function and keep it on the disk; only in memory where no folder can be written, as in containers."""
-    given: dict[str, Any] = {"nogil": True, "error_model": "numpy", **options}
+    given: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
     try:
         return cast("Kernel", numba.njit(cache=True, **given)(function))
     except RuntimeError as problem:
@@ -62,14 +74,12 @@ def _note_no_cache() -> None:
 
 def helper(function: Kernel) -> Kernel:
     """Compile a function that kernels call and Python never does: in half the time, as it has no door for Python."""
-    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return cast("Kernel", numba.njit(nogil=True, error_model="numpy", **options)(function))
+    return cast("Kernel", numba.njit(**HELPER)(function))
 
 
 def inline_helper(function: Kernel) -> Kernel:
     """Compile a helper whose machine code is put where it is called: no call, and no counting of references."""
-    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
-    return cast("Kernel", numba.njit(nogil=True, error_model="numpy", **options)(function))
+    return cast("Kernel", numba.njit(forceinline=True, **HELPER)(function))
 
 
 def contiguous(array: NDArray[Any], dtype: type[Scalar]) -> NDArray[Scalar]:

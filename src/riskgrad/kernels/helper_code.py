@@ -1,0 +1,47 @@
+"""The code of helpers, which stays in LLVM's language until a kernel that calls them is made machine code.
+
+Numba optimizes each function that it compiles and makes machine code of it, and does both again for what it calls
+within every caller. Nobody runs the first of these for a helper: leaving it out takes a quarter off what a first run on
+CartPole compiles. What the helper does is the same, and so is the machine code that a kernel makes of it.
+
+A helper must not raise or print: for these its code would need the address of Python objects, which nobody gives it.
+"""
+
+from typing import Any
+
+from numba.core.codegen import JITCodeLibrary  # pyright: ignore[reportMissingTypeStubs]
+from numba.core.compiler import Compiler  # pyright: ignore[reportMissingTypeStubs]
+
+
+class _LinkedCode(JITCodeLibrary):
+    """A function's code that is linked into its callers, and is run nowhere else."""
+
+    def _optimize_final_module(self) -> None:
+        """Leave it to the callers, who do it for all that they have linked."""
+
+    def _finalize_final_module(self) -> None:
+        """Close it, without giving it to the engine that makes machine code."""
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Give 0, which is numba's word for none."""
+        del name
+        self._ensure_finalized()
+        return 0
+
+    @property
+    def codegen(self) -> Any:
+        """What numba tells of the function's environment, as it does for machine code."""
+        return self
+
+    def set_env(self, env_name: str, env: Any) -> None:
+        """Forget the environment: only what raises or prints reads it."""
+
+
+class HelperCompiler(Compiler):
+    """Numba's compiler, with the code of the function kept for its callers."""
+
+    def __init__(self, typingctx: Any, targetctx: Any, library: Any, *rest: Any) -> None:
+        del library
+        super().__init__(typingctx, targetctx, _LinkedCode(targetctx.codegen(), "helper"), *rest)
