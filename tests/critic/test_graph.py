@@ -76,3 +76,15 @@ def test_values_are_read_where_a_batch_was():
     first = block.offsets[:-1]
     mean = rg.exact.return_law(mdp, table).mean
     np.testing.assert_allclose(values[first], mean, rtol=0.0, atol=1e-9)  # the start is one state
+
+
+@pytest.mark.parametrize(("shrunk", "knots"), [(1.0, 128), (1.5, 85), (8.0, 64), (32.0, 32), (1000.0, 16)])
+def test_a_large_model_has_fewer_knots_but_64_where_eight_times_the_sweep_allows(monkeypatch, shrunk, knots):
+    mdp = make_random_model(5, 0.9, horizon=8, unit=0.37)
+    policy = TabularGibbs(mdp.n_states, mdp.n_actions)
+    theta = np.random.default_rng(0).normal(size=policy.dim)
+    full = true_graph(mdp, policy, theta)
+    assert np.max(np.diff(full.layout.knot_offsets)) == 128
+    monkeypatch.setattr("riskgrad.critic.graph.MOST_EDGES", full.edges / shrunk)
+    fewer = true_graph(mdp, policy, theta)
+    assert np.max(np.diff(fewer.layout.knot_offsets)) == knots

@@ -27,6 +27,8 @@ END_KNOTS: Final = 512  # of the final return
 ASTRAY: Final = 0.2  # share of random actions of a policy that goes astray
 ASTRAY_WEIGHT: Final = 1e-3  # of where it gets to
 MOST_EDGES: Final = 1 << 20  # nodes times what can follow them; more make knots fewer
+ENOUGH_KNOTS: Final = 64  # of each time; fewer mislead in long episodes, each of whose steps rounds
+STRETCH: Final = 8  # times as many edges are swept over for so many
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,8 @@ class ValueGraph:
         self._recent = (begins, sums, returns)
         self._lay_out(FEWEST_KNOTS if straight else KNOTS, END_KNOTS)
         if self.edges > MOST_EDGES and not straight:
-            self._lay_out(max(FEWEST_KNOTS, KNOTS * MOST_EDGES // self.edges), END_KNOTS)
+            knots = KNOTS * MOST_EDGES / self.edges
+            self._lay_out(int(max(knots, min(ENOUGH_KNOTS, STRETCH * knots), FEWEST_KNOTS)), END_KNOTS)
         memory = None if policy is None else policy.memory
         self.known = np.tile(model.counts > 0.0, (1 if memory is None else memory.cells, 1))
 
