@@ -6,6 +6,7 @@
     python benchmarks/learning.py set-aside
     python benchmarks/learning.py batches
     python benchmarks/learning.py memory
+    python benchmarks/learning.py limit
     python benchmarks/learning.py environments
     python benchmarks/learning.py environments-aside
     python benchmarks/learning.py times
@@ -25,7 +26,8 @@ CVaR(0.05) of -6.7.
 those on which the critic was chosen, with the shipped models, and those that were set aside until it was. A row has the
 share of the gap from the uniform policy to the best one of the same memory, over five seeds, and beside it that of the
 score algorithm. `batches` says how long an iteration takes at the end of such a run, when the log holds all of it.
-`memory` trains with `memory="both"` and 100,000 episodes where it pays to know the time and the return so far.
+`memory` trains with `memory="both"` and 100,000 episodes where it pays to know the time and the return so far. `limit`
+works out how many episodes the mean of `ruin` takes, whoever learns (see `ruin_limit`).
 
 `environments` trains on environments that are no tables (see `learning_problems`), by default with a budget of episodes
 each, and tests what is kept on fresh episodes; five seeds, beside the score algorithm and PPO. Those of
@@ -48,6 +50,7 @@ from learning_problems import EnvProblem
 from learning_table import measure_peers, print_table
 from problems import MAZE, maze_test
 from risky_problems import CHOSEN, SET_ASIDE, RiskyProblem
+from ruin_limit import print_limit
 from trading_best import best_mean, best_tail
 
 import riskgrad as rg
@@ -274,6 +277,7 @@ def main() -> None:
         "set-aside": lambda: problems(SET_ASIDE, shipped=False),
         "batches": batches,
         "memory": remembering,
+        "limit": print_limit,
         "environments": lambda: print_table(some(learning_problems.CHOSEN), range(given.seeds), range(given.beside)),
         "environments-aside": lambda: print_table(
             some(learning_problems.SET_ASIDE), range(given.seeds), range(given.beside)
