@@ -11,11 +11,13 @@ from riskgrad.checks import check_theta
 from riskgrad.errors import InputError, checks_keywords
 from riskgrad.evaluation.bootstrap import RESAMPLES
 from riskgrad.evaluation.table import Table, table_of_returns
+from riskgrad.kinds import checks_kinds
 from riskgrad.making import refuse_import
 from riskgrad.mdp import FiniteMDP
 from riskgrad.policy import Greedy, Policy
 from riskgrad.random import Purpose, Stream
 from riskgrad.risk import RiskMeasure, parse
+from riskgrad.risk.base import parse_several
 from riskgrad.run import Run
 from riskgrad.sources.base import Source
 from riskgrad.sources.resolve import Environment, closing, resolve_source
@@ -24,6 +26,7 @@ Risks = str | RiskMeasure | Sequence[str | RiskMeasure]
 
 
 @checks_keywords("rg.evaluate")
+@checks_kinds
 def evaluate(
     run: Run | tuple[Policy, ArrayLike],
     env: Environment | None = None,
@@ -69,7 +72,7 @@ def evaluate(
         own = [run.risk, parse("mean")] if isinstance(run, Run) else [parse("mean")]
         measures = list({str(measure): measure for measure in own}.values())
     else:
-        measures = [parse(name) for name in ([risk] if isinstance(risk, str | RiskMeasure) else risk)]
+        measures = parse_several("risk", risk)
     if not measures:
         raise InputError("risk", "name at least one measure", risk)
     policy, theta = (run.policy, run.theta) if isinstance(run, Run) else run

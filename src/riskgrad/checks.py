@@ -87,12 +87,16 @@ def _as_real(name: str, one: object) -> float:
         got = f"an integer of about 2**{one.bit_length()}" if isinstance(one, int) else one
         raise InputError(name, "fit into 64 bits", got) from error
 
+LARGEST_COUNT = 2**63 - 1
+
 
 def check_count(name: str, value: object, least: int = 1) -> int:
     """Refuse what is not an integer of at least `least`."""
     number: Any = value
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or number < least:
         raise InputError(name, f"be an integer of at least {least}", cast("object", value))
+    if number > LARGEST_COUNT:
+        raise InputError(name, "fit into 64 bits", number)
     return int(number)
 
 
@@ -100,7 +104,10 @@ def check_number(name: str, value: object) -> float:
     """Refuse what is not a real number."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InputError(name, "be a number", value)
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise InputError(name, "fit into 64 bits", value) from None
 
 
 def check_share(name: str, value: object) -> float:
@@ -132,6 +139,12 @@ def check_memory(name: str, value: object) -> MemoryKind:
         if isinstance(value, str) and value == kind:
             return kind
     raise UnknownNameError(name, str(value), kinds, "or None for a policy without memory")
+
+
+def check_word(name: str, value: object, words: Sequence[str]) -> None:
+    """Refuse what is not one of some words."""
+    if not isinstance(value, str) or value not in words:
+        raise UnknownNameError(name, value, words)
 
 
 def check_switch(name: str, value: object) -> object:
@@ -242,9 +255,17 @@ def check_path(name: str, value: object) -> Path:
         text = os.fspath(value)  # pyright: ignore[reportArgumentType, reportCallIssue, reportUnknownVariableType]
     except TypeError:
         text = None
-    if not isinstance(text, str) or not text or "\0" in text:
+    if not isinstance(text, str) or not text or "\0" in text or not _is_encodable(text):
         raise InputError(name, "be a path", value)
     return Path(text)
+
+
+def _is_encodable(text: str) -> bool:
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:  # half of a character, which no file's name holds
+        return False
+    return True
 
 
 def check_callback(name: str, value: object) -> object:

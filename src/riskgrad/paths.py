@@ -28,6 +28,7 @@ import numpy as np
 from riskgrad.distortion import DualPower
 from riskgrad.errors import InputError
 from riskgrad.kernels.formulas import power_of
+from riskgrad.kinds import checks_kinds
 from riskgrad.risk import CVaR, RiskMeasure
 
 PAIR: Final = 2.0
@@ -115,6 +116,7 @@ class Way:
         return repr(self.part) if self.start is None else f"square:{self.part!r}"
 
 
+@checks_kinds
 def find_way(path: RiskPath | str | None, risk: RiskMeasure, schedule: str) -> Way:
     """Check a path and say how it leads to a measure.
 
@@ -159,6 +161,7 @@ def _read(text: str, risk: RiskMeasure, schedule: str) -> RiskPath | None:
     return {"square": SquarePath, "levels": LevelPath}.get(start, float)(length)
 
 
+@checks_kinds
 def find_ways(path: RiskPath | str | None, risk: RiskMeasure, schedule: str) -> tuple[Way, ...]:
     """Give the ways to a measure that are worth trying side by side: the one that is given, or for "auto" several.
 

@@ -24,14 +24,17 @@ from riskgrad.checks import (
     MemoryKind,
     check_callback,
     check_count,
+    check_discount,
     check_memory,
     check_not_negative,
     check_path,
     check_positive,
     check_switch,
+    check_word,
 )
 from riskgrad.errors import InputError, UnknownNameError, refuse_unknown_keyword
 from riskgrad.types import describe
+from riskgrad.errors import InputError, refuse_unknown_keyword
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -167,9 +170,11 @@ class Options:
         panel="",
     )
     horizon: int | None = option(
-        None, int, "Most steps of an episode; by default the environment's own limit.", panel=""
+        None, int, "Most steps of an episode; by default the environment's own limit.", check=check_count, panel=""
     )
-    discount: float | None = option(None, float, "Discount in (0, 1]; 1 by default.", panel="")
+    discount: float | None = option(
+        None, float, "Discount in (0, 1]; 1 by default.", check=lambda _, value: check_discount(value), panel=""
+    )
     env_options: Mapping[str, Any] | None = option(
         None, list, "Option for the environment, name=value; may be repeated.", panel=""
     )
@@ -311,8 +316,7 @@ def read_options(given: Mapping[str, Any]) -> TrainOptions:
         refuse_unknown_keyword("rg.train", given, known)
     options = TrainOptions(**given)
     check_options(options)
-    if options.schedule not in SCHEDULES:
-        raise UnknownNameError("schedule", options.schedule, SCHEDULES)
+    check_word("schedule", options.schedule, SCHEDULES)
     if options.iterations is not None and options.max_episodes is not None:
         got = (options.iterations, options.max_episodes)
         raise InputError("iterations and max_episodes", "not both be given", got)

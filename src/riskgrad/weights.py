@@ -37,6 +37,7 @@ from riskgrad.errors import InputError
 from riskgrad.kernels.compile import contiguous, cores, in_blocks
 from riskgrad.kernels.episode_sums import add_log_ratios
 from riskgrad.kernels.formulas import exp_of, log_softmax
+from riskgrad.kinds import checks_kinds
 from riskgrad.policy import Policy
 from riskgrad.types import Episodes, FloatArray, IntArray
 
@@ -47,6 +48,7 @@ POLICIES_TOGETHER = 64
 LARGEST_TEMPORARY = 1 << 20  # numbers that a policy is asked for at once
 
 
+@checks_kinds
 def log_ratios(policy: Policy, thetas: ArrayLike, batch: Episodes) -> FloatArray:
     """Give log psi_i of every episode for P target policies, [P, m].
 

@@ -14,6 +14,7 @@ from riskgrad.cli.config import read_config
 from riskgrad.cli.train import config_keys
 from riskgrad.critic.log import read_blocks
 from riskgrad.errors import DamagedFileError, RiskgradError
+from riskgrad.experiments.record import RECORD, read_record
 from riskgrad.run.checkpoint import latest_checkpoint
 from riskgrad.run.store import read_bytes
 
@@ -28,7 +29,7 @@ def flipped(content, bit):
 
 
 def train_runs(folder):
-    """Train a run with every kind of file: give its folder, one with steps, and one saved as a file."""
+    """Train runs with every kind of file: a folder, one with steps, one saved as a file, and an experiment."""
     folder = Path(folder)
     options = {"held_out": 20, "seed": 2, "checkpoint_seconds": 0.0}
     run = rg.train(
@@ -36,7 +37,11 @@ def train_runs(folder):
     )
     rg.train("two-roads", "cvar:0.1", algorithm="critic:episodes=20", iterations=2, folder=folder / "critic", **options)
     run.save(folder / "one.rg")
-    return sorted(path for path in folder.rglob("*") if path.is_file())
+    few = {"algorithm": "score:episodes=4", "iterations": 1, "held_out": 4, "episodes": 20}
+    rg.experiment("two-roads", ["mean", "cvar:0.1"], 2, folder=folder / "experiment", **few)
+    found = (path for path in folder.rglob("*") if path.is_file())
+    # the runs of an experiment have the files of any run
+    return sorted(path for path in found if path.name == RECORD or (folder / "experiment") not in path.parents)
 
 
 def look_of(run):
@@ -51,6 +56,8 @@ def read_part(path):
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
             return read_config(path, config_keys()), bool(told)
+    if path.name == RECORD:
+        return read_record(path.parent), False
     if path.name == "steps.log":
         found = latest_checkpoint(path.parent)
         assert found is not None

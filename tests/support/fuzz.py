@@ -24,15 +24,19 @@ import pyarrow.parquet as pq
 import typer.main
 
 import riskgrad as rg
+from riskgrad._evaluate import find_env
 from riskgrad.cli import app, main
 from riskgrad.cli.config import read_config
 from riskgrad.cli.train import config_keys
 from riskgrad.errors import RiskgradError
+from riskgrad.experiments.record import CHECK, RECORD, checksum_of
 from riskgrad.mdp import FiniteMDP
+from riskgrad.pages.played import name_runs
 from riskgrad.run.container import read_container, write_container
 from riskgrad.settings import read_options
 
 EVIL = "evil_module"
+HARMLESS = "this"  # of Python itself; nothing that is read has a reason to import it
 COMMAND_LINE = typer.main.get_command(app)
 RISKS = ["mean", "cvar:0.1", "smooth-cvar:0.1", "mean-variance:0.5", "dual-power:2:seeking", "exponential:3", "wang"]
 WORDS = [
@@ -41,6 +45,7 @@ WORDS = [
         "CartPole-v1",
         f"{EVIL}:Foo-v0",
         f".{EVIL}:Foo",
+        f"{HARMLESS}:Foo-v0",
         ":",
         "..",
         "[red]x[/red]",
@@ -75,19 +80,34 @@ FLAGS = [
     *("--levels", "--confidence", "--title", "--env", "--processes", "--smoothing", "--directions", "--schedule"),
     *("--threads", "--backend", "--greedy", "--off-policy", "--plot", "--against", "--nonsense", "--max-episodes"),
 ]
-COMMANDS = ["train", "evaluate", "compare", "frontier", "report", "bounds", "demo", "trian", "--debug"]
+COMMANDS = [
+    *("train", "evaluate", "compare", "frontier", "experiment", "report", "bounds", "demo", "trian", "--debug"),
+]
+ALONE = ("--json", "--greedy", "--off-policy", "--resume", "--debug", "--")  # flags that no word belongs to
 
 
 class Watch:
-    """Stands first in the line of importers, and notes whether the evil module is asked for."""
+    """Stands first in the line of importers, and notes what strange modules are asked for."""
 
     def __init__(self):
         self.asked = []
 
     def find_spec(self, name, path=None, target=None):
         del path, target
-        if EVIL in name:
+        if EVIL in name or name.partition(".")[0] == HARMLESS:
             self.asked.append(name)
+
+
+def imports_named(words):
+    """Give the modules that a command line itself names, as the environment: in its place, or after --env."""
+    found = set()
+    for before, word in zip(["", *words], words, strict=False):
+        is_value = before.startswith("-") and before not in (*ALONE, "--env")
+        module = word.removeprefix("--env=").rpartition(":")[0]
+        if module and not is_value:
+            parts = module.split(".")
+            found |= {".".join(parts[: k + 1]) for k in range(len(parts))}
+    return found
 
 
 def changed_bytes(content, rng):
@@ -211,6 +231,18 @@ class Trials:
         self.toml = (self.run_folder / "config.toml").read_text()
         self.keys = config_keys()
         self.parquet = written_log(self.folder / "log.parquet")
+        self.words, self.places = [], self._write_evil()
+        few = {"algorithm": "score:episodes=4", "iterations": 1, "held_out": 4, "episodes": 20, "seeds": 1}
+        self.study = {"env": "two-roads", "risks": ["mean"], **few}
+        rg.experiment(**self.study, folder=self.folder / "study")
+        self.record = json.loads((self.folder / "study" / RECORD).read_bytes())
+
+    def _write_evil(self):
+        """Write a run and a configuration whose environment is in the evil module; give where they are."""
+        settings = {**self.facts["settings"], "env": f"{EVIL}:Foo-v0"}
+        write_container(self.folder / "evil.rg", self.arrays, {**self.facts, "settings": settings})
+        (self.folder / "evil.toml").write_text(f'env = "{EVIL}:Foo-v0"\n')
+        return [str(self.folder / name) for name in ("evil.rg", "evil.toml", "run", "run.rg", "study")]
 
     def risk_strings(self, rng):
         text = strange_value(rng) if rng.random() < 0.1 else changed_text(RISKS[rng.integers(len(RISKS))], rng)
@@ -234,8 +266,11 @@ class Trials:
             from_flags = rng.random() < 0.5
             word = FLAGS[rng.integers(len(FLAGS))] if from_flags else WORDS[rng.integers(len(WORDS))]
             words.append(changed_text(word, rng) if rng.random() < 0.1 else word)
-        if rng.random() < 0.3:
-            words[1:1] = [str(self.run_folder)]
+        if rng.random() < 0.5:
+            words[1:1] = [self.places[rng.integers(len(self.places))]]
+        if rng.random() < 0.1:
+            words = ["train", "--config", self.places[1], *words[2 : 2 + rng.integers(3)]]
+        self.words = words
         code, _, said = call(words)
         if code:
             raise RiskgradError(said)
@@ -253,6 +288,16 @@ class Trials:
             with contextlib.suppress(ValueError):  # NaN, which JSON has not
                 write_container(path, arrays, facts if isinstance(facts, dict) else {})
         use_run(rg.load(path))
+
+    def experiments(self, rng):
+        path = self.folder / "study" / RECORD
+        if rng.random() < 0.5:
+            path.write_bytes(changed_bytes(json.dumps(self.record).encode(), rng))
+        else:
+            facts = changed_facts({name: one for name, one in self.record.items() if name != CHECK}, rng)
+            facts = facts if isinstance(facts, dict) else {"facts": facts}
+            path.write_text(json.dumps({**facts, CHECK: checksum_of(facts)}))
+        rg.experiment(**self.study, resume=self.folder / "study")
 
     def logs(self, rng):
         n = 4
@@ -307,6 +352,7 @@ PARSERS = {
     "TOML": Trials.configurations,
     "command lines": Trials.command_lines,
     "run files": Trials.run_files,
+    "experiments": Trials.experiments,
     "logs": Trials.logs,
     "models": Trials.models,
     "arrays": Trials.arrays_of_returns,
@@ -352,12 +398,21 @@ def written_log(path):
     return Path(path).read_bytes()
 
 
+def stop_at_page(runs, *given, env=None, trust=False, **_):
+    """Stand for what plays runs: find what they are played on, as that does first, and end there."""
+    named = {"": runs} if isinstance(runs, rg.Run) else name_runs(runs)
+    places = [one for one in given if isinstance(one, str)]  # of a page the path is no string
+    find = places[0] if places else env
+    rg.sources.resolve_source(find_env(named, trust=trust) if find is None else find).close()
+    raise SystemExit(0)
+
+
 def stop_at_work(env, risk="mean", **options):
     """Stand for the training: read what `rg.train` reads first, and end there."""
-    del env
     options.pop("callback", None)
-    read_options(options)
+    given = read_options(options)
     rg.risk.parse(risk)
+    rg.sources.resolve_source(env, given.horizon, given.discount, env_options=given.env_options).close()
     raise SystemExit(0)
 
 
@@ -372,9 +427,10 @@ def call(words):
     works = {
         "typer.main.get_command": lambda _: COMMAND_LINE,
         "riskgrad._train.train": stop_at_work,
-        "riskgrad._evaluate.evaluate": end,
-        "riskgrad.pages.page.report": end,
-        "riskgrad.pages.comparison.compare": end,
+        "riskgrad.experiments.study.experiment": end,
+        "riskgrad._evaluate.evaluate": stop_at_page,
+        "riskgrad.pages.page.report": stop_at_page,
+        "riskgrad.pages.comparison.compare": stop_at_page,
         "riskgrad.pages.family.frontier": end,
         "riskgrad.theory.bounds_table": end,
         "riskgrad.pages.demo.train_both": end,
@@ -426,10 +482,11 @@ def fuzz(trials, parser, count, seed=0):
                     raise
                 place = traceback.extract_tb(error.__traceback__)[-1]
                 faults.append((index, f"{type(error).__name__}: {error} at {Path(place.filename).name}:{place.lineno}"))
+            named = imports_named(trials.words) if parser == "command lines" else set()
+            faults += [(index, f"{name} was imported") for name in watch.asked if name not in named]
+            watch.asked.clear()
     finally:
         sys.meta_path.remove(watch)
-    if parser != "command lines":  # where the user's own word is followed
-        faults += [(-1, f"{name} was imported") for name in watch.asked]
     return ended, faults
 
 

@@ -5,6 +5,7 @@ ORDER = [
     "markup",
     "checks",
     "types",
+    "kinds",
     "descriptions",
     "registry",
     "random",

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self, TypeVar
 
 from riskgrad.errors import InputError
+from riskgrad.kinds import checks_kinds
 from riskgrad.registry import PartList
 
 Task = TypeVar("Task")
@@ -51,6 +52,7 @@ class Backend(ABC):
 BACKENDS = PartList("backend", Backend, "riskgrad.backend")
 
 
+@checks_kinds
 def parse_backend(text: str) -> Backend:
     """Make the backend that a string names: `serial`, or `processes:4` for four workers."""
     name, _, count = text.strip().lower().partition(":")

@@ -20,6 +20,9 @@ from numpy.typing import ArrayLike
 
 from riskgrad.checks import as_reals, check_number, check_share
 from riskgrad.errors import InputError, UnknownNameError
+from riskgrad.checks import check_number, check_share, check_word
+from riskgrad.errors import InputError
+from riskgrad.checks import as_reals
 from riskgrad.registry import PartList, write_name
 from riskgrad.types import FloatArray
 
@@ -246,8 +249,7 @@ def check_levels(s: ArrayLike) -> FloatArray:
 
 def check_attitude(attitude: str) -> None:
     """Refuse what is not an attitude that a constructor takes."""
-    if attitude not in ("averse", "seeking"):
-        raise UnknownNameError("attitude", attitude, ["averse", "seeking"])
+    check_word("attitude", attitude, ["averse", "seeking"])
 
 
 DISTORTIONS = PartList("distortion", DistortionFunction, "riskgrad.distortion")

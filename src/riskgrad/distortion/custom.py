@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from riskgrad.checks import check_number
+from riskgrad.checks import check_number, check_word
 from riskgrad.distortion.base import Attitude, DistortionFunction
-from riskgrad.errors import InputError, UnknownNameError
+from riskgrad.errors import InputError
+from riskgrad.kinds import checks_kinds
+from riskgrad.checks import as_reals
 from riskgrad.types import FloatArray
 
 Function = Callable[[FloatArray], FloatArray]
@@ -42,6 +44,7 @@ class Custom(DistortionFunction):
     attitude: Attitude
     bounds: tuple[float, float]
 
+    @checks_kinds
     def __init__(
         self,
         g: Function,
@@ -71,7 +74,7 @@ class Custom(DistortionFunction):
 
     def at(self, s: FloatArray) -> FloatArray:
         """g(s)."""
-        value = np.asarray(self.g(s), dtype=np.float64)
+        value = as_reals("g(s)", self.g(s))
         if value.shape != s.shape:
             raise InputError("g(s)", f"have the shape of s, {s.shape}", value.shape, "write g with NumPy functions")
         return value
@@ -79,7 +82,7 @@ class Custom(DistortionFunction):
     def slope_at(self, s: FloatArray) -> FloatArray:
         """g'(s), as given or by differences."""
         if self.first is not None:
-            return np.asarray(self.first(s), dtype=np.float64)
+            return as_reals("derivative(s)", self.first(s))
         middle = np.clip(s, STEP, 1.0 - STEP)
         central = (self.at(middle + STEP) - self.at(middle - STEP)) / (2.0 * STEP)
         return central + (s - middle) * self._bend(middle)
@@ -87,7 +90,7 @@ class Custom(DistortionFunction):
     def bend_at(self, s: FloatArray) -> FloatArray:
         """g''(s), as given or by differences."""
         if self.second is not None:
-            return np.asarray(self.second(s), dtype=np.float64)
+            return as_reals("second_derivative(s)", self.second(s))
         return self._bend(s)
 
     def dual(self) -> "Custom":
@@ -152,8 +155,7 @@ def _check_continuous(g: DistortionFunction, grid: FloatArray, values: FloatArra
 
 
 def _check_attitude(attitude: str, grid: FloatArray, values: FloatArray) -> None:
-    if attitude not in ("averse", "seeking", "mixed"):
-        raise UnknownNameError("attitude", attitude, ["averse", "seeking", "mixed"])
+    check_word("attitude", attitude, ["averse", "seeking", "mixed"])
     excess = values - grid
     worst = {"averse": int(np.argmax(excess)), "seeking": int(np.argmin(excess))}.get(attitude)
     if worst is not None and (excess[worst] > TOLERANCE if attitude == "averse" else excess[worst] < -TOLERANCE):

@@ -22,8 +22,8 @@ environment, which draws from its own generator, and for the compiled one.
 
 import numpy as np
 
+from riskgrad.checks import check_word
 from riskgrad.envs.base import CompiledEnv
-from riskgrad.errors import UnknownNameError
 from riskgrad.kernels import streams
 from riskgrad.kernels.compile import kernel
 from riskgrad.kernels.lane_loop import Job, Trace, play_episodes
@@ -123,8 +123,7 @@ def play_on_positions(first: int, last: int, job: Job, trace: Trace) -> None:
 
 def check_observation(observation: str) -> str:
     """Check how the maze is to be observed."""
-    if observation not in ("cells", "position"):
-        raise UnknownNameError("observation", observation, ["cells", "position"])
+    check_word("observation", observation, ["cells", "position"])
     return observation
 
 

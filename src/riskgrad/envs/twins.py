@@ -9,6 +9,7 @@ import gymnasium
 from riskgrad.envs import acrobot, cart_pole, mountain_car
 from riskgrad.envs.base import CompiledEnv
 from riskgrad.envs.maze import compiled_maze
+from riskgrad.kinds import checks_kinds
 
 OWN = ("gymnasium.envs.classic_control.", "riskgrad.envs.")  # where the environments with a twin are
 
@@ -30,6 +31,7 @@ TWINS: Mapping[str, Callable[..., CompiledEnv]] = {
 }
 
 
+@checks_kinds
 def compiled_twin(identifier: str, options: Mapping[str, Any] | None = None) -> CompiledEnv | None:
     """Give the compiled twin of a Gymnasium id, or None where there is none that knows the options.
 

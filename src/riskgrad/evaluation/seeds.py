@@ -21,7 +21,9 @@ import numpy as np
 
 from riskgrad.checks import check_count
 from riskgrad.errors import InputError
+from riskgrad.kinds import checks_kinds
 from riskgrad.random import Purpose, Stream
+from riskgrad.checks import as_reals
 from riskgrad.types import FloatArray
 
 RESAMPLES = 50_000
@@ -55,6 +57,7 @@ def improvement_probability(scores: FloatArray, other: FloatArray) -> FloatArray
     return np.mean((first > second) + 0.5 * (first == second), axis=(-3, -2, -1))
 
 
+@checks_kinds
 def aggregate_seeds(scores: Any, *, confidence: float = 0.95, seed: int = 0, resamples: int = RESAMPLES) -> Aggregate:
     """Give the interquartile mean of scores [n, tasks] or [n] and its interval.
 
@@ -67,6 +70,7 @@ def aggregate_seeds(scores: Any, *, confidence: float = 0.95, seed: int = 0, res
     return _aggregate(interquartile_mean, [_as_matrix(scores)], confidence, seed, resamples)
 
 
+@checks_kinds
 def compare_seeds(
     scores: Any, other: Any, *, confidence: float = 0.95, seed: int = 0, resamples: int = RESAMPLES
 ) -> Aggregate:
@@ -108,7 +112,7 @@ def _resample(scores: FloatArray, count: int, rng: np.random.Generator) -> Float
 
 
 def _as_matrix(scores: Any) -> FloatArray:
-    found = np.asarray(scores, dtype=np.float64)
+    found = as_reals("scores", scores)
     matrix = found[:, np.newaxis] if found.ndim == 1 else found
     if matrix.ndim != 2 or matrix.size == 0:
         raise InputError("scores", "be a matrix [seeds, tasks] with at least one of each", found.shape)

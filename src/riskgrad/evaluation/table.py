@@ -12,6 +12,7 @@ from riskgrad.checks import check_count, check_range
 from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.evaluation.bootstrap import RESAMPLES, bootstrap_intervals
 from riskgrad.evaluation.certified import certified_intervals
+from riskgrad.kinds import checks_kinds
 from riskgrad.markup import html_table
 from riskgrad.risk import RiskMeasure, parse
 from riskgrad.risk.sample import check_sample
@@ -153,6 +154,7 @@ def _interval(ends: tuple[float, float], decimals: int) -> str:
     return f"[{ends[0]:.{decimals}f}, {ends[1]:.{decimals}f}]"
 
 
+@checks_kinds
 def table_of_returns(
     values: ArrayLike,
     measures: Sequence[RiskMeasure | str],

@@ -28,9 +28,11 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from riskgrad.checks import check_count
 from riskgrad.errors import InputError, TooLargeError
 from riskgrad.exact.graph import Step, check_table, graph_of, step_of
 from riskgrad.kernels.recursion import advance_mass, merge_atoms
+from riskgrad.kinds import checks_kinds
 from riskgrad.mdp import FiniteMDP
 from riskgrad.types import DiscreteLaw, FloatArray, IntArray
 
@@ -65,6 +67,7 @@ def return_law(
 def return_law(
     mdp: FiniteMDP, policy_table: ArrayLike, grid: float, max_atoms: int = MAX_ATOMS
 ) -> tuple[DiscreteLaw, DiscreteLaw]: ...
+@checks_kinds
 def return_law(
     mdp: FiniteMDP, policy_table: ArrayLike, grid: float | None = None, max_atoms: int = MAX_ATOMS
 ) -> DiscreteLaw | tuple[DiscreteLaw, DiscreteLaw]:
@@ -79,6 +82,7 @@ def return_law(
     Returns:
         the law; with `grid`, the pair (lower, upper), between which it lies in first-order stochastic dominance.
     """
+    max_atoms = check_count("max_atoms", max_atoms)
     table = check_table(mdp, policy_table)
     if grid is None:
         return final_law(layers(mdp, table, rounding_width(mdp), max_atoms), rounding_width(mdp))

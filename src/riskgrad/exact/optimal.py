@@ -13,6 +13,7 @@ import numpy as np
 
 from riskgrad.errors import TooLargeError
 from riskgrad.exact.law import MAX_ATOMS, final_law, layers, rounding_width
+from riskgrad.kinds import checks_kinds
 from riskgrad.mdp import FiniteMDP
 from riskgrad.risk import RiskMeasure
 from riskgrad.types import DiscreteLaw, IntArray
@@ -20,6 +21,7 @@ from riskgrad.types import DiscreteLaw, IntArray
 MAX_POLICIES = 100_000
 
 
+@checks_kinds
 def best_deterministic(
     mdp: FiniteMDP, rho: RiskMeasure, max_policies: int = MAX_POLICIES
 ) -> tuple[IntArray, DiscreteLaw]:

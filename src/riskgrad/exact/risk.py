@@ -18,16 +18,19 @@ the measure's `influence` picks.
 import numpy as np
 from numpy.typing import ArrayLike
 
+from riskgrad.checks import check_count
 from riskgrad.errors import InputError
 from riskgrad.exact.graph import check_table, graph_of, step_of
 from riskgrad.exact.law import MAX_ATOMS, Layer, final_law, layers, return_law, rounding_width, shifts
 from riskgrad.kernels.recursion import pull_adjoints_back
+from riskgrad.kinds import checks_kinds
 from riskgrad.mdp import FiniteMDP
 from riskgrad.policy import Policy
 from riskgrad.risk import RiskMeasure
 from riskgrad.types import DiscreteLaw, FloatArray, Gradient
 
 
+@checks_kinds
 def value(mdp: FiniteMDP, policy: Policy, theta: ArrayLike, rho: RiskMeasure, max_atoms: int = MAX_ATOMS) -> float:
     """Give the risk measure of the return of a policy, exactly.
 
@@ -48,6 +51,7 @@ def policy_table(mdp: FiniteMDP, policy: Policy, theta: ArrayLike) -> FloatArray
     return policy.probabilities(theta, np.arange(mdp.n_states))
 
 
+@checks_kinds
 def gradient(
     mdp: FiniteMDP, policy: Policy, theta: ArrayLike, rho: RiskMeasure, max_atoms: int = MAX_ATOMS
 ) -> Gradient:
@@ -61,7 +65,7 @@ def gradient(
         max_atoms: largest number of (time, state, accumulated return) to keep, since the backward pass needs them all.
     """
     table = check_table(mdp, policy_table(mdp, policy, theta))
-    coefficients = table * action_values(mdp, table, rho, max_atoms)
+    coefficients = table * action_values(mdp, table, rho, check_count("max_atoms", max_atoms))
     states, actions = np.nonzero(coefficients)
     return Gradient(policy.score_sum(theta, states, actions, coefficients[states, actions]), 0.0)
 

@@ -12,14 +12,13 @@ that differs is named. "check" is the checksum of the file without it.
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from riskgrad.errors import DamagedFileError, InputError
-from riskgrad.run.container import write_whole
-from riskgrad.run.files import refuse
+from riskgrad.run.files import read_file, refuse, write_whole
 from riskgrad.settings import plain_number
 from riskgrad.types import describe
 
@@ -74,7 +73,7 @@ def write_record(folder: Path, record: Record) -> None:
         for seed in record.seeds
     ]
     facts = {"format": FORMAT, **asdict(record), "runs": runs}
-    text = json.dumps({**facts, CHECK: _checksum(facts)}, indent=1, allow_nan=False)
+    text = json.dumps({**facts, CHECK: checksum_of(facts)}, indent=1, allow_nan=False)
     write_whole(folder / RECORD, text.encode() + b"\n")
 
 
@@ -82,19 +81,38 @@ def read_record(folder: Path) -> Record | None:
     """Read what an experiment is made of; None where there is none; refuse a file that is damaged."""
     path = folder / RECORD
     try:
-        facts = json.loads(path.read_bytes())
+        found: Any = json.loads(read_file(path))
+        facts = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+        whole = facts.pop(CHECK, None) == checksum_of(facts)
     except FileNotFoundError:
         return None
     except OSError as error:
         refuse("read", path, error)
     except (ValueError, RecursionError) as error:
         raise DamagedFileError(f"{path} is damaged: it is not JSON; {ADVICE}") from error
-    if not isinstance(facts, dict) or facts.pop(CHECK, None) != _checksum(facts):  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+    if not whole:
         raise DamagedFileError(f"{path} is damaged: its checksum does not match; {ADVICE}")
-    known: dict[str, Any] = facts  # pyright: ignore[reportUnknownVariableType]
-    if known.get("format") != FORMAT:
-        raise DamagedFileError(f"{path} has format {known.get('format')}, this riskgrad reads {FORMAT}")
-    return Record(known["env"], tuple(known["risks"]), tuple(known["seeds"]), known["options"])
+    if facts.get("format") != FORMAT:
+        raise DamagedFileError(f"{path} has format {facts.get('format')}, this riskgrad reads {FORMAT}")
+    return _as_record(path, facts)
+
+
+def _as_record(path: Path, facts: Mapping[str, Any]) -> Record:
+    """Give the record that a file holds; a checksum that is right proves no good will."""
+    rules: dict[str, Callable[[Any], bool]] = {
+        "env": lambda env: env is None or isinstance(env, str),
+        "risks": lambda risks: _are(risks, str),
+        "seeds": lambda seeds: _are(seeds, int),
+        "options": lambda options: isinstance(options, dict),
+    }
+    for name, holds in rules.items():
+        if not holds(facts.get(name)):
+            raise DamagedFileError(f"{path} does not hold an experiment: its {name} cannot be; {ADVICE}")
+    return Record(facts.get("env"), tuple(facts["risks"]), tuple(facts["seeds"]), facts["options"])
+
+
+def _are(several: object, kind: type) -> bool:
+    return isinstance(several, list) and all(type(one) is kind for one in cast("list[object]", several))
 
 
 def refuse_other_experiment(before: Record, now: Record) -> None:
@@ -115,5 +133,6 @@ def _refuse_dropped(name: str, before: Sequence[Any], now: Sequence[Any]) -> Non
         raise InputError(name, f"hold all that the experiment began with, {list(before)}", list(now), advice)
 
 
-def _checksum(facts: Mapping[str, Any]) -> str:
+def checksum_of(facts: Mapping[str, Any]) -> str:
+    """Give the checksum of a record without it."""
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]

@@ -18,14 +18,17 @@ from typing import Any
 import numpy as np
 
 from riskgrad.backend import Backend
-from riskgrad.checks import check_count
+from riskgrad.checks import check_count, check_path
 from riskgrad.crew import Crew, Progress, Training
 from riskgrad.errors import InputError, refuse_unknown_keyword
 from riskgrad.evaluation.seeds import Aggregate, aggregate_seeds, compare_seeds
 from riskgrad.experiments.record import Record, describe_options, read_record, refuse_other_experiment, write_record
+from riskgrad.kinds import checks_kinds
 from riskgrad.pages.played import EPISODES, play_runs, play_untrained
-from riskgrad.risk import Mean, RiskMeasure, parse
+from riskgrad.risk import Mean, RiskMeasure
+from riskgrad.risk.base import parse_several
 from riskgrad.run import Run
+from riskgrad.run.files import without_links
 from riskgrad.run.lock import lock_folder
 from riskgrad.settings import TrainOptions, facts_of, read_options
 from riskgrad.sources.resolve import Environment
@@ -114,6 +117,7 @@ class Experiment:
         """The seeds of each."""
         return tuple(dict.fromkeys(seed for _, seed in self.runs))
 
+    @checks_kinds
     def scores_of(self, trained_on: str, risk: str) -> FloatArray:
         """Give what each seed of a training measure reached by a measure [seeds]."""
         if trained_on not in self.risks or risk not in self.measures:
@@ -153,6 +157,7 @@ class Experiment:
         }
         return {**lists, **kept, "scores": self.scores.tolist(), **rows}
 
+    @checks_kinds
     def report(self, path: str | Path, title: str = "") -> Path:
         """Write one page about the experiment, with bands over seeds; give its path.
 
@@ -168,6 +173,7 @@ class Experiment:
         return f"<Experiment: {len(self.risks)} measures x {len(self.seeds)} seeds on {self.episodes} fresh episodes>"
 
 
+@checks_kinds
 def experiment(
     env: Environment,
     risks: Sequence[str | RiskMeasure] | str | RiskMeasure = ("mean", "cvar:0.1"),
@@ -210,7 +216,7 @@ def experiment(
         trainings: dict[tuple[str, int], Training] = {}
         for risk, measure in measures.items():
             for one in numbers:
-                kept = {} if place is None else {"resume": place / record.folder_of(risk, one)}
+                kept = {} if place is None else {"resume": without_links(place, record.folder_of(risk, one))}
                 trainings[risk, one] = Training(f"{risk} seed {one}", env, measure, {**training, "seed": one, **kept})
         with Crew(backend, progress) as crew:
             runs = dict(zip(trainings, crew.train(list(trainings.values())), strict=True))
@@ -231,8 +237,8 @@ def experiment(
 
 
 def _read_risks(risks: Sequence[str | RiskMeasure] | str | RiskMeasure) -> dict[str, RiskMeasure]:
-    given = [risks] if isinstance(risks, str | RiskMeasure) else list(risks)
-    found = {str(measure): measure for measure in map(parse, given)}
+    given = parse_several("risks", risks)
+    found = {str(measure): measure for measure in given}
     if not given or len(found) < len(given):
         raise InputError("risks", "be at least one measure, and different ones", [str(one) for one in given])
     return found
@@ -255,7 +261,7 @@ def _open_experiment(folder: str | Path | None, resume: str | Path | None, asked
     if folder is None and resume is None:
         yield asked
         return
-    place = Path(resume or folder or "")
+    place = check_path("resume" if folder is None else "folder", resume or folder)
     with lock_folder(place):
         before = read_record(place)
         if before is not None and folder is not None:

@@ -8,11 +8,13 @@ of each other. One whole block measures every direction once: for a linear funct
 
 import numpy as np
 
-from riskgrad.errors import InputError
+from riskgrad.checks import check_count
 from riskgrad.kernels.orthogonal import orthonormal_rows
+from riskgrad.kinds import checks_kinds
 from riskgrad.types import FloatArray
 
 
+@checks_kinds
 def sphere(rng: np.random.Generator, n: int, d: int, orthogonal: bool = False) -> FloatArray:
     """Draw n directions, each uniform on the unit sphere of R^d.
 
@@ -25,9 +27,7 @@ def sphere(rng: np.random.Generator, n: int, d: int, orthogonal: bool = False) -
     Returns:
         directions [n, d], rows of norm 1.
     """
-    for name, size in (("n", n), ("d", d)):
-        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
-            raise InputError(name, "be a positive integer", size)
+    n, d = check_count("n", n), check_count("d", d)
     if not orthogonal:
         rows = rng.standard_normal((n, d))
         return rows / np.sqrt(np.sum(rows * rows, axis=1, keepdims=True))

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 
 from riskgrad.checks import as_reals
 from riskgrad.errors import InputError
+from riskgrad.kinds import checks_kinds
 from riskgrad.policy.base import Policy
 from riskgrad.risk.base import RiskMeasure
 from riskgrad.types import Episodes, FloatArray, Gradient
@@ -31,6 +32,7 @@ from riskgrad.types import Episodes, FloatArray, Gradient
 GROUPS: Final = 8
 
 
+@checks_kinds
 def score(
     risk: RiskMeasure,
     policy: Policy,

@@ -23,6 +23,8 @@ from numpy.typing import ArrayLike
 
 from riskgrad.checks import as_reals, check_smoothing
 from riskgrad.errors import InputError
+from riskgrad.kinds import checks_kinds
+from riskgrad.checks import as_reals
 from riskgrad.risk.base import ERROR_GROUPS, SMALLEST_GROUP, RiskMeasure
 from riskgrad.types import FloatArray, Gradient
 
@@ -32,6 +34,7 @@ ORTHOGONAL_TOLERANCE = 1e-9
 Objective = Callable[[FloatArray], FloatArray]
 
 
+@checks_kinds
 def smoothed(objective: Objective, theta: ArrayLike, directions: ArrayLike, smoothing: float) -> Gradient:
     """Estimate the gradient of a function from its values at theta +- smoothing * directions.
 

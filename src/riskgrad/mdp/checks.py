@@ -8,10 +8,24 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.checks import are_usable, as_array, return_rule
 from riskgrad.errors import InputError
+from riskgrad.errors import InputError, TooLargeError
 from riskgrad.mdp.outcomes import Outcomes
 from riskgrad.types import FloatArray
 
 ROW_TOLERANCE = 1e-6
+MOST_OUTCOMES = 10_000_000  # of a model that is made step by step, at about a microsecond each
+
+
+def refuse_large(name: str, value: int, outcomes: int) -> None:
+    """Refuse a size that makes a model of more outcomes than anybody would wait for.
+
+    Args:
+        name: the argument, in the user's words.
+        value: what it is.
+        outcomes: how many the model would have.
+    """
+    if outcomes > MOST_OUTCOMES:
+        raise TooLargeError(name, f"leave at most {MOST_OUTCOMES:,} outcomes", value)
 
 
 def start_distribution(start: int | ArrayLike, n_states: int) -> FloatArray:

@@ -17,6 +17,7 @@ import gymnasium
 from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, RecordEpisodeStatistics, TimeLimit
 
 from riskgrad.errors import InputError
+from riskgrad.kinds import checks_kinds
 from riskgrad.making import explain_failure, time_limit
 from riskgrad.mdp.model import FiniteMDP
 
@@ -25,6 +26,7 @@ TOY_TEXT = "gymnasium.envs.toy_text."  # whose tables tell all
 HARMLESS = (OrderEnforcing, PassiveEnvChecker, RecordEpisodeStatistics, TimeLimit)
 
 
+@checks_kinds
 def from_gymnasium(
     env: "str | gymnasium.Env[Any, Any]", horizon: int | None = None, discount: float = 1.0, **kwargs: Any
 ) -> FiniteMDP:

@@ -21,11 +21,13 @@ import numpy as np
 from riskgrad._evaluate import Risks
 from riskgrad.errors import InputError, checks_keywords
 from riskgrad.evaluation.bootstrap import CHUNK, RESAMPLES
+from riskgrad.kinds import checks_kinds
 from riskgrad.markup import html_table
 from riskgrad.pages.played import EPISODES, PlayedRun, Runs, closing_played, measures_of, name_runs, play_runs
 from riskgrad.pages.prose import certainty, percent, span_of, write, write_interval
 from riskgrad.random import Purpose, Stream
-from riskgrad.risk import CVaR, Mean, RiskMeasure, parse
+from riskgrad.risk import CVaR, Mean, RiskMeasure
+from riskgrad.risk.base import parse_several
 from riskgrad.sources.resolve import Environment
 from riskgrad.types import FloatArray
 
@@ -101,6 +103,7 @@ class Comparison:
 
 
 @checks_keywords("rg.compare")
+@checks_kinds
 def compare(
     runs: Runs,
     env: Environment | None = None,
@@ -126,9 +129,8 @@ def compare(
     if len(named) < 2:
         raise InputError("runs", "be at least two", len(named))
     played = play_runs(named, env, episodes, seed=seed, trust=trust)
-    given = [risk] if isinstance(risk, str | RiskMeasure) else risk
     with closing_played(played, env):
-        measures = measures_of(played) if given is None else [parse(name) for name in given]
+        measures = measures_of(played) if risk is None else parse_several("risk", risk)
         return compare_played(played, measures, confidence, seed=seed)
 
 

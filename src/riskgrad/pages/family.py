@@ -24,10 +24,11 @@ from typing import Any
 import numpy as np
 
 from riskgrad.backend import Backend
-from riskgrad.checks import check_path
+from riskgrad.checks import check_number, check_path
 from riskgrad.crew import Crew, Progress, Training
 from riskgrad.errors import InputError
 from riskgrad.evaluation import Row, table_of_returns
+from riskgrad.kinds import checks_kinds
 from riskgrad.markup import html_table
 from riskgrad.pages.comparison import resample_measures
 from riskgrad.pages.played import EPISODES, play_runs
@@ -103,6 +104,7 @@ class Frontier:
             run.save(place / risk.replace(":", "-"))
 
 
+@checks_kinds
 def frontier(
     env: Environment,
     risk: str = "cvar",
@@ -131,7 +133,7 @@ def frontier(
         progress: told (label, line) of the training that the label names, now and then; and (label, None) at its end.
         training: more for `rg.train`, such as iterations=100.
     """
-    measures = [parse(f"{risk}:{level:g}") for level in levels]
+    measures = [parse(f"{risk}:{check_number('levels', level):g}") for level in levels]
     if not measures:
         raise InputError("levels", "be at least one number", levels)
     names = ["mean", *(str(measure) for measure in measures)]

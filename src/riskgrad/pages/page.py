@@ -19,6 +19,7 @@ from riskgrad.errors import checks_keywords
 from riskgrad.evaluation import Table, table_of_returns
 from riskgrad.evaluation.bootstrap import RESAMPLES
 from riskgrad.mdp.models import MODELS
+from riskgrad.kinds import checks_kinds
 from riskgrad.pages import shared_figures as shared
 from riskgrad.pages.axes import common_span
 from riskgrad.pages.comparison import call_run, compare_played, tell_story
@@ -93,6 +94,7 @@ class Chapter:
 
 
 @checks_keywords("rg.report")
+@checks_kinds
 def report(
     runs: Runs,
     path: str | Path,

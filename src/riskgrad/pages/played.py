@@ -6,10 +6,10 @@ another are a pair: luck that both share cancels in their difference. Training n
 
 import contextlib
 import math
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -93,8 +93,13 @@ def name_runs(runs: Runs) -> dict[str, Run]:
         runs: one run, several, or runs by name; a path stands for the run that is kept there.
     """
     if isinstance(runs, Mapping):
+        _refuse_no_runs(runs.values(), Run | str | Path)
+        _refuse_no_runs(runs, str)
         return {name: one if isinstance(one, Run) else load(one) for name, one in runs.items()}
-    several = [runs] if isinstance(runs, Run | str | Path) else list(runs)
+    given: object = runs
+    is_list = isinstance(given, Iterable) and not isinstance(given, str)
+    several: list[Run | str | Path] = list(cast("Sequence[Run]", given)) if is_list else [cast("Run", given)]
+    _refuse_no_runs(several, Run | str | Path)
     places = [one for one in several if not isinstance(one, Run)]
     if len(places) == len(several):
         return {name: load(place) for name, place in name_paths(places).items()}
@@ -104,6 +109,12 @@ def name_runs(runs: Runs) -> dict[str, Run]:
         name = str(run.risk) if isinstance(one, Run) else Path(one).name
         found[name if name not in found else f"{name} ({len(found) + 1})"] = run
     return found
+
+
+def _refuse_no_runs(several: Iterable[object], kind: Any) -> None:
+    for one in several:
+        if not isinstance(one, kind):
+            raise InputError("runs", "be runs, paths of runs, or runs by their names", one)
 
 
 def name_paths(paths: Sequence[str | Path]) -> dict[str, Path]:

@@ -20,6 +20,7 @@ from riskgrad.distortion import (
     Quadratic,
     SquareRoot,
 )
+from riskgrad.kinds import checks_kinds
 from riskgrad.pages.family import Frontier, FrontierPoint
 from riskgrad.pages.style import AVERSE, BESIDE, COLORS, NEUTRAL, make_figure, save_figure
 from riskgrad.theory.table import BoundRow
@@ -32,6 +33,7 @@ MARKS = (
 )
 
 
+@checks_kinds
 def plot_distortions(
     distortions: Sequence[DistortionFunction] = TABLE, path: str | Path | None = None, width: float = 10.0
 ) -> Figure:
@@ -80,6 +82,7 @@ def _cycle(count: int) -> list[str]:
     return [others[i % len(others)] for i in range(count)]
 
 
+@checks_kinds
 def plot_bounds(rows: Sequence[BoundRow], path: str | Path | None = None, width: float = 9.0) -> Figure:
     """Draw bound against measured on a logarithmic axis, one line for each row of the table.
 
@@ -117,6 +120,7 @@ def _drawable(row: BoundRow, name: str) -> list[float]:
     return [number] if number is not None and math.isfinite(number) and number > 0.0 else []
 
 
+@checks_kinds
 def plot_frontier(found: Frontier, path: str | Path | None = None, width: float = 7.0) -> Figure:
     """Draw mean against risk, each policy with its bootstrap intervals; neutral is blue, averse orange.
 

@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
+from riskgrad.kinds import checks_kinds
 from riskgrad.pages.axes import fit_heights, tell_beyond
 from riskgrad.pages.played import PlayedRun
 from riskgrad.pages.prose import percent, write, write_interval
@@ -124,6 +125,7 @@ def learning_curve(one: PlayedRun, index: int) -> Drawing:
     )
 
 
+@checks_kinds
 def plot_run(run: Run, path: str | Path | None = None, width: float = 7.0) -> Figure:
     """Draw how a run learned: the measure and the mean against episodes, and the values by held-out episodes.
 

@@ -19,9 +19,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from riskgrad.checks import check_path
+from riskgrad.checks import check_path, check_positive
 from riskgrad.errors import InputError
-from riskgrad.run.files import refuse
+from riskgrad.run.files import ELSEWHERE, write_whole
 
 # Okabe and Ito's palette without its yellow, which is too light for lines
 COLORS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#444444")
@@ -59,7 +59,8 @@ class NotebookFigure(Figure):
 
 def make_figure(width: float, height: float, rows: int = 1, columns: int = 1) -> tuple[Figure, list[Axes]]:
     """Make a figure and its axes, row by row, without touching pyplot's global state."""
-    page = NotebookFigure(figsize=(width, height), layout="constrained")
+    check_positive("width", width)
+    page = NotebookFigure(figsize=(float(width), height), layout="constrained")
     grid = page.subplots(rows, columns, squeeze=False)
     axes: list[Axes] = list(grid.flat)
     for axis in axes:
@@ -74,11 +75,10 @@ def save_figure(page: Figure, path: str | Path) -> Path:
     target = check_path("path", path)
     if target.suffix.lower() not in FORMATS:
         raise InputError("path", f"end in {', '.join(FORMATS)}", str(path))
+    body, kind = io.BytesIO(), target.suffix.lower()
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "riskgrad"}):
-        try:
-            page.savefig(target, dpi=150, metadata={"Date": None} if target.suffix.lower() == ".svg" else None)
-        except OSError as error:
-            refuse("write", target, error, "choose a place that can be written")
+        page.savefig(body, format=kind[1:], dpi=150, metadata={"Date": None} if kind == ".svg" else None)
+    write_whole(target, body.getvalue(), ELSEWHERE)
     return target
 
 

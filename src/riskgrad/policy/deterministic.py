@@ -12,8 +12,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskgrad.checks import check_thetas
+from riskgrad.checks import check_count, check_thetas
 from riskgrad.errors import InputError
+from riskgrad.kinds import checks_kinds
 from riskgrad.policy.base import Layers, WithoutDensity, drop_axes
 from riskgrad.policy.bounds import Bounds, with_infinities
 from riskgrad.policy.greedy import point_mass
@@ -37,6 +38,7 @@ class Deterministic(WithoutDensity):
 
     name, sized_by = "deterministic", "inputs"
 
+    @checks_kinds
     def __init__(
         self,
         inputs: int,
@@ -52,8 +54,7 @@ class Deterministic(WithoutDensity):
             raise InputError("n_actions", "be given, or else low and high", (n_actions, low, high))
         self._bounds = None if low is None or high is None else Bounds.of(low, high, squashed)
         outputs = n_actions if self._bounds is None else self._bounds.size
-        if outputs is None or isinstance(outputs, bool) or outputs < 1:
-            raise InputError("n_actions", "be an integer of at least 1", n_actions)
+        outputs = check_count("n_actions", outputs)
         self.n_actions = outputs if self._bounds is None else None
         self.network = Network(inputs, check_hidden(hidden), outputs, activation)
         self.reads = Vectors(inputs), States(inputs)

@@ -32,7 +32,9 @@ from riskgrad.checks import (
 )
 from riskgrad.errors import InputError
 from riskgrad.kernels.formulas import action_log_softmax, softmax
+from riskgrad.kinds import checks_kinds
 from riskgrad.policy.base import Policy, drop_axes, preference_weights, sum_by_visit
+from riskgrad.checks import as_array, as_reals
 from riskgrad.types import ActionKind, Choice, FloatArray, Numbers, ObservationKind, States
 
 Features = Callable[[Any], ArrayLike]
@@ -251,6 +253,7 @@ class Gibbs(PreferencePolicy):
         example: an observation to learn A and the shape of an observation from; by default state 0.
     """
 
+    @checks_kinds
     def __init__(
         self,
         preference: Preference,
@@ -261,15 +264,16 @@ class Gibbs(PreferencePolicy):
     ) -> None:
         self._dim = check_count("dim", dim)
         self._preference, self._gradient = preference, gradient
-        self._ndim = np.ndim(example)
+        self._ndim = as_array("example", example).ndim
         first = _call_once("preference", lambda one: preference(np.zeros(self._dim), one), example)
         if first.ndim != 1 or first.size == 0:
             raise InputError("preference", "return one number per action, [A]", f"shape {first.shape}")
         self.n_actions = len(first)
         self.acts = Choice(self.n_actions)
-        if bounds is not None and (len(bounds) != 2 or not all(0.0 <= bound < np.inf for bound in bounds)):
+        ends = None if bounds is None else as_reals("bounds", bounds)
+        if ends is not None and (ends.shape != (2,) or not np.all((ends >= 0.0) & (ends < np.inf))):
             raise InputError("bounds", "be two finite numbers (M_d, M_h), not negative", bounds)
-        self._bounds = bounds
+        self._bounds = None if ends is None else (float(ends[0]), float(ends[1]))
 
     @property
     def dim(self) -> int:

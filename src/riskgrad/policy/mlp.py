@@ -22,10 +22,11 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskgrad.checks import check_coefficients, check_theta, check_thetas
+from riskgrad.checks import check_coefficients, check_count, check_theta, check_thetas
 from riskgrad.errors import InputError
 from riskgrad.kernels import network_passes
 from riskgrad.kernels.formulas import exp_of, log_softmax, softmax, sum_over_actions
+from riskgrad.kinds import checks_kinds
 from riskgrad.policy.base import Layers, Linearization, Policy, drop_axes
 from riskgrad.policy.gaussian import INITIAL_STD, Gaussian
 from riskgrad.policy.network import Activation, Network, PlainLayers, check_hidden
@@ -58,6 +59,7 @@ class MLP(Policy):
 
     name, sized_by = "mlp", "inputs"
 
+    @checks_kinds
     def __init__(
         self,
         inputs: int,
@@ -65,11 +67,11 @@ class MLP(Policy):
         hidden: Sequence[int] | int = HIDDEN,
         activation: Activation = "tanh",
     ) -> None:
-        several = isinstance(n_actions, Sequence | np.ndarray)
-        self._parts = tuple(int(part) for part in n_actions) if several else (n_actions,)
-        if not self._parts or any(isinstance(part, bool) or part < 1 for part in self._parts):
+        one = isinstance(n_actions, int | np.integer)
+        self._parts = tuple(check_count("n_actions", part) for part in ([n_actions] if one else n_actions))
+        if not self._parts:
             raise InputError("n_actions", "be an integer of at least 1, or several of them", n_actions)
-        self.n_actions: int | tuple[int, ...] = self._parts if several else self._parts[0]
+        self.n_actions: int | tuple[int, ...] = self._parts[0] if one else self._parts
         self.network = Network(inputs, check_hidden(hidden), sum(self._parts), activation)
         self._begins = np.concatenate([[0], np.cumsum(self._parts)]).astype(np.int64)
         self._slices = [

@@ -14,8 +14,8 @@ from typing import Any, Final, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskgrad.checks import check_count, check_states
-from riskgrad.errors import InputError, UnknownNameError
+from riskgrad.checks import check_count, check_states, check_word
+from riskgrad.errors import InputError
 from riskgrad.kernels import batch_passes, network_passes
 from riskgrad.kernels.compile import contiguous, cores, in_blocks
 from riskgrad.types import FloatArray, IntArray
@@ -44,8 +44,7 @@ class Network:
     def __post_init__(self) -> None:
         for name, value in (("inputs", self.inputs), *(("hidden", units) for units in self.hidden)):
             check_count(name, value)
-        if self.activation not in ("tanh", "relu"):
-            raise UnknownNameError("activation", self.activation, ["tanh", "relu"])
+        check_word("activation", self.activation, ["tanh", "relu"])
         object.__setattr__(self, "sizes", np.array(self.widths, dtype=np.int64))
 
     @property

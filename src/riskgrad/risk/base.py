@@ -12,9 +12,9 @@ one with `smoothness` gets the guarantees of `riskgrad.theory`.
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import ClassVar, Literal, final, get_args
+from typing import ClassVar, Literal, cast, final, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 from riskgrad.checks import as_reals, check_share
 from riskgrad.distortion import Attitude, DistortionFunction
 from riskgrad.errors import InputError, UnknownNameError
+from riskgrad.kinds import checks_kinds
 from riskgrad.markup import html_table
 from riskgrad.registry import PartList
 from riskgrad.risk.sample import check_sample
@@ -219,6 +220,7 @@ class Blend(RiskMeasure):
         sample = check_sample(values, weights)
         return (1.0 - self.weight) * sample.mean() + self.weight * self.measure.estimate(values, weights)
 
+    @checks_kinds
     def value(self, law: DiscreteLaw) -> float:
         """Mix the exact values."""
         return (1.0 - self.weight) * law.mean + self.weight * self.measure.value(law)
@@ -268,6 +270,20 @@ def builders() -> dict[str, tuple[Callable[..., RiskMeasure], str]]:
     for measure in MEASURES.parts():
         found |= measure.builders()
     return found
+
+
+def parse_several(name: str, given: object) -> list[RiskMeasure]:
+    """Give the measures that one measure, its name, or several of these stand for.
+
+    Args:
+        name: the argument, in the user's words.
+        given: what the user passed.
+    """
+    if isinstance(given, str | RiskMeasure):
+        return [parse(given)]
+    if not isinstance(given, Iterable):
+        raise InputError(name, "be a risk measure, or a list of them", given)
+    return [parse(one) for one in cast("Iterable[str | RiskMeasure]", given)]
 
 
 def parse(risk: str | RiskMeasure) -> RiskMeasure:

@@ -30,8 +30,10 @@ from typing import Any, Literal, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from riskgrad.checks import check_word
 from riskgrad.distortion import DISTORTIONS, Attitude, DistortionFunction, Identity, Mixture
-from riskgrad.errors import InputError, UnknownNameError
+from riskgrad.errors import InputError
+from riskgrad.kinds import checks_kinds
 from riskgrad.risk.base import EVERY_AXIOM, Axiom, RiskMeasure
 from riskgrad.risk.sample import check_sample, check_shapes, distorted_mean, upper_masses, weighted_distorted_mean
 from riskgrad.risk.smoothness import Constants, Smoothness, normalized_bias, normalized_error, product
@@ -74,6 +76,7 @@ class DistortionMeasure(RiskMeasure):
             return distorted_mean(self.function, sample.values)
         return weighted_distorted_mean(self.function, sample, literal=self.estimator == "paper")
 
+    @checks_kinds
     def value(self, law: DiscreteLaw) -> float:
         """Give rho_g of an exact law, atoms split correctly."""
         return float(law.values[0] + np.sum(np.diff(law.values) * self.function.at(law.upper_mass[1:])))
@@ -164,8 +167,7 @@ class Distortion(DistortionMeasure):
 
 def check_estimator(estimator: str) -> None:
     """Refuse what is not an estimator of a distortion measure."""
-    if estimator not in ("self-normalized", "paper"):
-        raise UnknownNameError("estimator", estimator, ["self-normalized", "paper"])
+    check_word("estimator", estimator, ["self-normalized", "paper"])
 
 
 def distortion_smoothness(

@@ -6,8 +6,9 @@ from typing import Literal, final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from riskgrad.checks import check_word
 from riskgrad.distortion import DistortionFunction
-from riskgrad.errors import UnknownNameError
+from riskgrad.kinds import checks_kinds
 from riskgrad.risk.base import EVERY_AXIOM, Axiom, RiskMeasure
 from riskgrad.risk.sample import check_sample, mean_of_products
 from riskgrad.risk.smoothness import Constants, Smoothness, mean_smoothness, weighted_mean_error
@@ -31,8 +32,7 @@ class Mean(RiskMeasure):
     estimator: Literal["self-normalized", "unbiased"] = field(default="self-normalized", kw_only=True)
 
     def __post_init__(self) -> None:
-        if self.estimator not in ("self-normalized", "unbiased"):
-            raise UnknownNameError("estimator", self.estimator, ["self-normalized", "unbiased"])
+        check_word("estimator", self.estimator, ["self-normalized", "unbiased"])
 
     @property
     def axioms(self) -> frozenset[Axiom]:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -51,6 +51,7 @@ class Mean(RiskMeasure):
             return mean_of_products(sample)
         return sample.mean()
 
+    @checks_kinds
     def value(self, law: DiscreteLaw) -> float:
         """The exact mean."""
         return law.mean

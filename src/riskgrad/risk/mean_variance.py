@@ -39,10 +39,11 @@ from typing import Literal, cast, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from riskgrad.checks import check_number, check_share
+from riskgrad.checks import check_number, check_share, check_word
 from riskgrad.distortion import Attitude, DistortionFunction
 from riskgrad.distortion.base import check_attitude
-from riskgrad.errors import InputError, UnknownNameError
+from riskgrad.errors import InputError
+from riskgrad.kinds import checks_kinds
 from riskgrad.registry import write_name
 from riskgrad.risk.base import Axiom, RiskMeasure
 from riskgrad.risk.sample import Sample, check_sample, mean_of_products, refuse_overflow
@@ -92,8 +93,7 @@ class MeanVariance(RiskMeasure):
         if not (self.lam >= 0.0 and np.isfinite(self.lam)):
             advice = 'a negative price rewards variance; say attitude="seeking" if that is meant'
             raise InputError("lambda of mean-variance", "be in [0, inf)", self.lam, advice)
-        if self.estimator not in ESTIMATORS:
-            raise UnknownNameError("estimator", self.estimator, ESTIMATORS)
+        check_word("estimator", self.estimator, ESTIMATORS)
 
     @property
     def axioms(self) -> frozenset[Axiom]:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -132,6 +132,7 @@ class MeanVariance(RiskMeasure):
             return squares * top**2 / (sample.size * (sample.size - 1))
         return np.var(cast("FloatArray", sample.weights) * sample.values, axis=-1, ddof=1)
 
+    @checks_kinds
     def value(self, law: DiscreteLaw) -> float:
         """The exact mean minus lambda times the exact variance."""
         return law.mean - self.variance_price * law.variance

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from riskgrad.errors import InputError
+from riskgrad.kinds import checks_kinds
 from riskgrad.policy import Policy
 from riskgrad.random import Purpose, Stream
 from riskgrad.run.translation import Translator, check_reads
@@ -32,6 +33,7 @@ class Actor:
         self._policy, self._thetas, self._translator = policy, theta[np.newaxis], translator
         self._draws = Stream(seed, Purpose.ACTING).generator()
 
+    @checks_kinds
     def act(self, obs: Any, greedy: bool | None) -> Any:
         """Give an action, or actions for a batch; see `Run.act`."""
         batch, single = self._translator.read(obs)

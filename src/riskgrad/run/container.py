@@ -9,7 +9,6 @@ import contextlib
 import hashlib
 import io
 import json
-import os
 import zipfile
 import zlib
 from collections.abc import Generator, Mapping
@@ -20,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskgrad.errors import DamagedFileError, RiskgradError
-from riskgrad.run.files import open_for_writing, read_file, refuse
+from riskgrad.run.files import read_file, refuse, write_whole
 
 VERSION = 1
 FACTS = "facts"
@@ -50,25 +49,6 @@ def write_container(path: Path, arrays: Mapping[str, NDArray[Any]], facts: Mappi
     content = body.getvalue()
     head = f"riskgrad {VERSION} {hashlib.sha256(content).hexdigest()} {len(content)}\n".encode()
     write_whole(path, head + content)
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that a crash leaves the old one or the new one, never half of one."""
-    beside = path.with_name(path.name + ".writing")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with contextlib.suppress(FileNotFoundError):
-            beside.unlink()  # left by a crash, or a link
-        with open_for_writing(beside) as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-        sync_folder(path.parent)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            beside.unlink()
-        refuse("write", path, error, "what was saved before is whole; free some space or choose another folder")
 
 
 def read_container(path: Path) -> tuple[Arrays, Facts]:
@@ -113,14 +93,3 @@ def _refuse_out_of_proportion(path: Path, content: bytes) -> None:
     if unpacked > MOST_GROWTH * len(content):
         grows = f"{len(content)} bytes unpack to {unpacked}"
         raise DamagedFileError(f"{path} is refused: its {grows}, more than {MOST_GROWTH} times as much")
-
-
-def sync_folder(folder: Path) -> None:
-    """Make a rename in this folder last through a power cut, where the system can do that."""
-    if not hasattr(os, "O_DIRECTORY"):  # pragma: no cover
-        return
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -1,15 +1,13 @@
 """Writes a trained policy for those who use it without riskgrad: plain arrays or an ONNX model, by the ending."""
 
 import io
-import os
 from pathlib import Path
 
 import numpy as np
 
 from riskgrad.errors import InputError
 from riskgrad.policy import Policy
-from riskgrad.run.container import sync_folder
-from riskgrad.run.files import refuse
+from riskgrad.run.files import write_whole
 from riskgrad.run.onnx_graph import write_graph
 from riskgrad.run.plain import make_plain
 from riskgrad.run.translation import Translator
@@ -34,15 +32,5 @@ def export_policy(policy: Policy, theta: FloatArray, translator: Translator, pat
         content = write_graph(plain, str(policy))
     else:
         raise InputError("path", "end in .npz or .onnx", str(path))
-    beside = path.with_name(path.name + ".writing")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with beside.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-        sync_folder(path.parent)
-    except OSError as error:
-        refuse("write", path, error, "choose a folder that can be written")
+    write_whole(path, content)
     return path

@@ -17,6 +17,8 @@ from riskgrad.errors import StorageError
 AT_ONCE = getattr(os, "O_NONBLOCK", 0)  # a pipe without a writer is opened, and then refused
 PLAIN = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | AT_ONCE
 BINARY = getattr(os, "O_BINARY", 0)  # Windows
+KEPT = "what was saved before is whole; free some space or choose another folder"
+ELSEWHERE = "choose a place that can be written"
 
 
 def open_for_writing(path: Path, *, append: bool = False, length: int | None = None) -> BinaryIO:
@@ -47,14 +49,47 @@ def read_file(path: Path, length: int = -1) -> bytes:
         return file.readall() if length < 0 else _read_up_to(file, length)
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a text anew, its folder made if it is not there; refuse in one line where that cannot be."""
+def write_whole(path: Path, content: bytes, advice: str = KEPT) -> None:
+    """Write a file so that a crash leaves the old one or the new one, never half of one.
+
+    Args:
+        path: the file; its folder is made if it is not there, and a link in its place is replaced.
+        content: what it holds.
+        advice: what to do where it cannot be written.
+    """
+    beside = path.with_name(path.name + ".writing")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with open_for_writing(path) as file:
-            file.write(text.encode("utf-8"))
+        with contextlib.suppress(FileNotFoundError):
+            beside.unlink()  # left by a crash, or a link
+        with open_for_writing(beside) as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+        sync_folder(path.parent)
     except OSError as error:
-        refuse("write", path, error, "choose a place that can be written")
+        with contextlib.suppress(OSError):
+            beside.unlink()
+        refuse("write", path, error, advice)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text, whole or not at all; refuse a link in its place."""
+    if path.is_symlink():
+        refuse("write", path, OSError(errno.ELOOP, "a symbolic link", str(path)), ELSEWHERE)
+    write_whole(path, text.encode("utf-8", errors="replace"), ELSEWHERE)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a rename in this folder last through a power cut, where the system can do that."""
+    if not hasattr(os, "O_DIRECTORY"):  # pragma: no cover
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def refuse_unwritable(path: Path) -> None:
@@ -66,7 +101,20 @@ def refuse_unwritable(path: Path) -> None:
         if not there:
             path.unlink()
     except OSError as error:
-        refuse("write", path, error, "choose a place that can be written")
+        refuse("write", path, error, ELSEWHERE)
+
+
+def without_links(folder: Path, below: Path) -> Path:
+    """Give a path below a folder; refuse one through a link, which leads where its maker wants.
+
+    Args:
+        folder: what the user named, which may be a link.
+        below: a path from there.
+    """
+    for place in [folder / below, *(folder / part for part in below.parents if part != Path())]:
+        if place.is_symlink():
+            refuse("write", place, OSError(errno.ELOOP, "a symbolic link", str(place)), ELSEWHERE)
+    return folder / below
 
 
 def size_of(path: Path) -> int:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from riskgrad.kinds import checks_kinds
 from riskgrad.checks import check_path
 from riskgrad.descriptions import read_space
 from riskgrad.errors import DamagedFileError, InputError, StorageError
@@ -16,6 +17,7 @@ from riskgrad.run.result import HANDED, Run, run_from_facts
 from riskgrad.run.store import read_history
 
 
+@checks_kinds
 def load(path: str | Path, policy: Policy | None = None, risk: RiskMeasure | None = None) -> Run:
     """Read a run from a file that `Run.save` wrote, or from the folder of a run, finished or interrupted.
 

@@ -37,8 +37,9 @@ def lock_folder(folder: Path) -> Generator[None]:
         refuse("write", folder, error, "choose a folder that can be written")
     _held.add(handle)
     try:
-        os.ftruncate(handle, 0)
-        os.write(handle, f"{os.getpid()}\n".encode())
+        with contextlib.suppress(OSError):  # a full disk, which the next thing that is written tells of
+            os.ftruncate(handle, 0)
+            os.write(handle, f"{os.getpid()}\n".encode())
         yield
     finally:
         _held.discard(handle)

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from riskgrad.checks import check_number, check_theta
 from riskgrad.errors import InputError
 from riskgrad.kernels.streams import fill_uniforms
+from riskgrad.kinds import checks_kinds
 from riskgrad.policy import Greedy, Policy
 from riskgrad.random import GOLDEN, Purpose, Stream, mix
 from riskgrad.run.translation import Translator, check_reads
@@ -36,6 +37,7 @@ class RunPlayer:
             vectors, as the policy reads and gives them.
     """
 
+    @checks_kinds
     def __init__(
         self,
         policy: Policy,

@@ -220,7 +220,8 @@ class Run:
         Args:
             path: the file to write, of either ending.
         """
-        return export_policy(self.policy, self.theta, Translator.of_facts(self.settings.spaces), Path(path))
+        place = check_path("path", path)
+        return export_policy(self.policy, self.theta, Translator.of_facts(self.settings.spaces), place)
 
     def plot(self, path: str | Path | None = None) -> Any:
         """Draw how it learned, as a figure of matplotlib; see `rg.plot_run`."""

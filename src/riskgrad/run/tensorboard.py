@@ -14,8 +14,10 @@ from typing import Any, Final, Self
 
 import numpy as np
 
+from riskgrad.checks import check_path
 from riskgrad.errors import InputError
 from riskgrad.types import FloatArray, Line
+from riskgrad.run.files import ELSEWHERE, refuse
 
 SCALARS: Final = {
     "risk": "return/risk",
@@ -47,7 +49,11 @@ class TensorBoard:
         except ImportError as error:
             advice = "run: pip install 'riskgrad[tensorboard]'"
             raise InputError("tensorboardX", "be installed to write event files", "nothing", advice) from error
-        self._writer: Any = SummaryWriter(str(folder))
+        place = check_path("folder", folder)
+        try:
+            self._writer: Any = SummaryWriter(str(place))
+        except OSError as error:
+            refuse("write", place, error, ELSEWHERE)
         self._returns: FloatArray | None = None
         self._before = (time.monotonic(), 0)
 

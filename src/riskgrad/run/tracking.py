@@ -29,7 +29,7 @@ class Tracker:
     """
 
     def __init__(self, to: str, **options: Any) -> None:
-        if to not in _BEGINNINGS:
+        if not isinstance(to, str) or to not in _BEGINNINGS:
             raise UnknownNameError("tracker", to, list(_BEGINNINGS), "any function of a line and theta is a callback")
         try:
             module = importlib.import_module(to)

@@ -57,12 +57,12 @@ class Translator:
 
     def read(self, obs: Any) -> tuple[NDArray[Any], bool]:
         """Give observations as a policy reads them, states [B] or vectors [B, k], and whether there was only one."""
-        batch = self._split(obs)
-        room = self._reader.room(1 if batch is None else len(batch))
         try:
+            batch = self._split(obs)
+            room = self._reader.room(1 if batch is None else len(batch))
             for place, one in enumerate([obs] if batch is None else batch):
                 room[place] = self._reader.read(pick_parts(self._seen, one))
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
             raise InputError("obs", f"be of {self._seen}, or a batch of such", obs, str(error)) from error
         if not np.all(np.isfinite(room)):
             raise InputError("obs", "be finite", obs)

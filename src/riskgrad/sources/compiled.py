@@ -28,7 +28,7 @@ from riskgrad.policy import ObservationStatistics, Policy
 from riskgrad.policy.memory import RETURN_BUMPS, TIME_BUMPS, Memory
 from riskgrad.random import Stream
 from riskgrad.sources.base import EnvOptions, Source, check_fit
-from riskgrad.sources.room import find_room, refuse_size
+from riskgrad.sources.room import find_room, refuse_many, refuse_size
 from riskgrad.types import Choice, Episodes, FloatArray, IntArray, Returns, Steps, Vectors
 
 RUNNABLE = "a LinearSoftmax, an MLP or a Deterministic policy with one discrete action, Greedy or normalized"
@@ -212,6 +212,7 @@ class CompiledSource(Source):
 
     def _make_job(self, policy: Policy, thetas: FloatArray, episodes: int, stream: Stream, pairs: IntArray) -> Job:
         check_fit(policy, self)
+        refuse_many(episodes, len(thetas))
         layers = policy.layers
         if layers is None:
             advice = f"pass gymnasium.make({self.env.id!r}), where there is one, to play any policy"

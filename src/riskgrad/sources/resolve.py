@@ -28,6 +28,7 @@ import gymnasium
 from riskgrad.checks import check_env_options
 from riskgrad.envs import CompiledEnv
 from riskgrad.errors import InputError, TooLargeError, UnknownNameError
+from riskgrad.kinds import checks_kinds
 from riskgrad.making import close_or_warn, explain_failure, full_id
 from riskgrad.mdp import FiniteMDP
 from riskgrad.mdp.models import MODELS
@@ -44,6 +45,7 @@ MOST_UNASKED: Final = 10_000  # numbers of an observation for which a policy is 
 KINDS = "a Gymnasium id, class, factory or environment, a FiniteMDP, a CompiledEnv, or a source of episodes"
 
 
+@checks_kinds
 def resolve_source(
     env: Environment,
     horizon: int | None = None,
@@ -93,14 +95,15 @@ def open_source(env: Environment, options: TrainOptions) -> Generator[Source]:
         options.discount,
         env_options=options.env_options,
         threads=options.threads,
-        backend=options.backend or "patient",
+        backend="patient" if options.backend is None else options.backend,
         step_timeout=options.step_timeout,
     )
     if options.step_timeout is not None and (source.workers != "backend" or source is env):
         rule = "be left out for a source of your own, a finite model, a compiled environment or a log"
         raise InputError("step_timeout", rule, options.step_timeout)
     # "serial" asks for no one else
-    if options.backend not in (None, "serial") and source.workers != "backend":
+    is_serial = options.backend is None or (isinstance(options.backend, str) and options.backend == "serial")
+    if not is_serial and source.workers != "backend":
         rule = "be left out for a finite model, a compiled environment or a log"
         advice = "give threads= instead" if source.workers == "threads" else ""
         raise InputError("backend", rule, options.backend, advice)
@@ -165,6 +168,7 @@ def refuse_huge(source: Source) -> None:
         raise InputError("policy", rule, f"{gives.size:,} numbers in an observation", advice)
 
 
+@checks_kinds
 def make_policy(source: Source, name: str | None = None) -> Policy:
     """Make a policy that fits a source.
 

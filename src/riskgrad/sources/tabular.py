@@ -10,7 +10,8 @@ What is decided here, and why:
 - Work is cut into blocks of rows, or of episodes where rows are few, which threads take as they become free. A block
   writes its own part of the result and an episode depends on its own key only: any number of threads gives the same
   bits. Thresholds are made for a few rows at a time and used at once, while they are close to the processor.
-- `record` plays the episodes that `returns` plays for pair 0 of the same stream, one at a time.
+- `record` plays the episodes that `returns` plays for pair 0 of the same stream, one at a time. Where the longest
+  episodes that there can be would not fit in memory, they are played for their lengths first.
 - A policy with memory has thresholds for each cell of time and return so far. Its episodes are played one at a time
   too, by the same random numbers: one whose cells are all alike plays the episodes of the policy without memory.
 - A policy that is a table of preferences goes from parameters to thresholds in compiled code; any other policy is
@@ -39,6 +40,7 @@ from riskgrad.kernels.sampler_tables import (
     thresholds_of_preferences,
     thresholds_of_probabilities,
 )
+from riskgrad.kinds import checks_kinds
 from riskgrad.making import StepLimit, close_or_warn, find_limit
 from riskgrad.mdp import FiniteMDP, from_gymnasium
 from riskgrad.mdp.from_gym import has_table
@@ -47,9 +49,11 @@ from riskgrad.policy.memory import Memory
 from riskgrad.random import Stream
 from riskgrad.sources.base import EnvOptions, Source, check_fit
 from riskgrad.sources.gymnasium.recipe import EnvRecipe, is_id_or_env
+from riskgrad.sources.room import NUMBER, cut_to_fit, find_room, refuse_many, refuse_size
 from riskgrad.types import Choice, Episodes, FloatArray, IntArray, Returns, States, Steps, digest
 
 LARGEST_TABLE = 1 << 15  # thresholds made before they are used: 256 kB, which stay close to the processor
+VISIT = 5 * NUMBER  # bytes of a visit: its code and count or reward, state, action and log-probability
 ROWS_PER_THREAD = 4  # with fewer, threads share the episodes of a row
 
 
@@ -68,6 +72,7 @@ class TabularSource(Source):
     workers = "threads"
     plays = (FiniteMDP,)
 
+    @checks_kinds
     def __init__(self, mdp: FiniteMDP, threads: int | None = None, limit: StepLimit | None = None) -> None:
         self._mdp = mdp
         self._limit, self._limit_reached = StepLimit(mdp.horizon) if limit is None else limit, False
@@ -112,6 +117,7 @@ class TabularSource(Source):
         """The smallest and the largest return that an episode can have."""
         return self.mdp.return_range
 
+    @checks_kinds
     def returns(
         self, policy: Policy, thetas: ArrayLike, episodes: int, stream: Stream, pairs: ArrayLike | None = None
     ) -> Returns:
@@ -132,10 +138,11 @@ class TabularSource(Source):
         self._check_rows("tables", found)
         return self._sample(lambda part: self._thresholds_of_tables(found[part]), len(found), episodes, stream, pairs)
 
+    @checks_kinds
     def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
         """Play m episodes of one policy and keep what they visited; see `Source.record`."""
-        m = check_count("episodes", episodes)
-        vector = check_theta(theta, policy.dim)
+        m, vector = check_count("episodes", episodes), check_theta(theta, policy.dim)
+        refuse_many(m)
         thresholds, cells = self._thresholds(policy, vector[None]).ravel(), self._cells(policy.memory)
         key = stream.keys(np.zeros(1, dtype=np.int64))[0]
         values, lengths, visited = np.empty(m), np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64)
@@ -145,7 +152,14 @@ class TabularSource(Source):
                 begin, end, key, thresholds, self._tables, self._heads, cells, values, lengths, visited
             )
 
-        codes, counts = zip(*in_blocks(block, m, self.threads), strict=True)
+        found: list[tuple[IntArray, IntArray]] = []
+        most = self.horizon if cells is not None else min(self.horizon, len(thresholds))
+        for first, last in self._cut_to_fit(policy, vector, m, stream, most):
+            found += in_blocks(lambda begin, end, at=first: block(at + begin, at + end), last - first, self.threads)
+            kept = VISIT * int(np.sum(visited[:last]))
+            if kept > find_room():
+                refuse_size(kept, find_room(), last, int(np.max(lengths[:last])))
+        codes, counts = zip(*found, strict=True)
         self._watch(lengths)
         visits, pairs = np.concatenate(codes), np.arange(len(thresholds))
         if len(pairs) > len(visits):  # as with memory, where most pairs are never met
@@ -164,11 +178,13 @@ class TabularSource(Source):
             log_behavior=logs[visits],
         )
 
+    @checks_kinds
     def record_steps(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream, pair: int = 0) -> Steps:
         """Play m episodes of one policy and keep their steps in order; see `Source.record_steps`."""
-        m = check_count("episodes", episodes)
-        thresholds = self._thresholds(policy, check_theta(theta, policy.dim)[None]).ravel()
-        key, cells = stream.keys(np.full(1, pair))[0], self._cells(policy.memory)
+        m, vector = check_count("episodes", episodes), check_theta(theta, policy.dim)
+        self._refuse_long(policy, vector, m, stream, pair)
+        thresholds = self._thresholds(policy, vector[None]).ravel()
+        key, cells = stream.keys(np.full(1, check_count("pair", pair, 0)))[0], self._cells(policy.memory)
         values, lengths, ended = np.empty(m), np.empty(m, dtype=np.int64), np.empty(m, dtype=np.bool_)
 
         def block(begin: int, end: int) -> tuple[IntArray, FloatArray]:
@@ -184,6 +200,7 @@ class TabularSource(Source):
     def returns_so_far(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> FloatArray:
         """Play m episodes of one policy and give the return so far at each step; see `Source.returns_so_far`."""
         m, vector = check_count("episodes", episodes), check_theta(theta, policy.dim)
+        self._refuse_long(policy, vector, m, stream)
         thresholds, cells = self._thresholds(policy, vector[None]).ravel(), self._cells(policy.memory)
         key = stream.keys(np.zeros(1, dtype=np.int64))[0]
         return sampler.sample_returns_so_far(m, key, thresholds, self._tables, self._heads, cells)
@@ -215,6 +232,25 @@ class TabularSource(Source):
             if isinstance(env, str) or isinstance(options.factory, type):  # not one that is the user's, or a factory's
                 close_or_warn(first, "the environment")
 
+    def _refuse_long(self, policy: Policy, theta: FloatArray, episodes: int, stream: Stream, pair: int = 0) -> None:
+        """Refuse episodes of whose steps there are too many; they are counted where the longest would not fit."""
+        refuse_many(episodes)
+        if VISIT * self.horizon * episodes <= find_room():
+            return
+        lengths = self.returns(policy, theta[None], episodes, stream, np.full(1, pair)).lengths
+        size = VISIT * int(np.sum(lengths))
+        if size > find_room():
+            refuse_size(size, find_room(), episodes, int(np.max(lengths)))
+
+    def _cut_to_fit(
+        self, policy: Policy, theta: FloatArray, episodes: int, stream: Stream, most: int
+    ) -> list[tuple[int, int]]:
+        """Cut episodes into pieces, each of which fits whatever it visits; `most` is what one of them can visit."""
+        if VISIT * most * episodes <= find_room():
+            return [(0, episodes)]
+        lengths = self.returns(policy, theta[None], episodes, stream, np.zeros(1, dtype=np.int64)).lengths[0]
+        return cut_to_fit(VISIT * np.minimum(lengths, most))
+
     def _watch(self, lengths: IntArray) -> None:
         """See whether episodes reach a limit that nobody gave."""
         if self._limit.is_default and not self._limit_reached:
@@ -230,6 +266,7 @@ class TabularSource(Source):
         memory: Memory | None = None,
     ) -> Returns:
         m, cells = check_count("episodes", episodes), self._cells(memory)
+        refuse_many(m, rows)
         keys = stream.keys(check_pairs(pairs, rows))
         answer = Returns(values=np.empty((rows, m)), lengths=np.empty((rows, m), dtype=np.int64))
         step = max(1, LARGEST_TABLE // (int(self._tables.size) * (1 if cells is None else cells.n_cells)))

@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskgrad.checks import check_count
 from riskgrad.errors import ContractError, InputError
+from riskgrad.kinds import checks_kinds
 from riskgrad.policy import Policy
+from riskgrad.checks import as_array
 from riskgrad.types import ActionKind, Both, Choice, Choices, FloatArray, ObservationKind, States, Vectors
 
 TOLERANCE = 1e-9
@@ -20,6 +23,7 @@ DRAWS = 20_000
 ERRORS_ALLOWED = 6.0  # standard errors; two-sided false alarm 2e-9 for a normal error
 
 
+@checks_kinds
 def check_policy(policy: Policy, observations: ArrayLike, seed: int = 0) -> None:
     """Check a policy against its contract; raise `ContractError` naming the first broken clause.
 
@@ -34,7 +38,7 @@ def check_policy(policy: Policy, observations: ArrayLike, seed: int = 0) -> None
         observations: at least three observations along the first axis, as its environment would show them.
         seed: of the parameters and actions; the same seed checks the same ones.
     """
-    batch = np.asarray(observations)
+    batch, seed = as_array("observations", observations), check_count("seed", seed, 0)
     if batch.ndim < 1 or len(batch) < 3:
         raise InputError("observations", "be at least three, along the first axis", f"shape {batch.shape}")
     rng = np.random.default_rng(seed)

@@ -6,7 +6,9 @@ from itertools import product
 
 import numpy as np
 
+from riskgrad.checks import check_count
 from riskgrad.errors import ContractError, InputError
+from riskgrad.kinds import checks_kinds
 from riskgrad.risk import RiskMeasure
 from riskgrad.types import DiscreteLaw, FloatArray
 
@@ -19,6 +21,7 @@ Case = tuple[FloatArray, FloatArray | None]
 Sides = tuple[FloatArray, FloatArray]
 
 
+@checks_kinds
 def check_risk_measure(measure: RiskMeasure, seed: int = 0) -> None:
     """Check a risk measure against its contract; raise `ContractError` naming the first broken clause.
 
@@ -31,7 +34,7 @@ def check_risk_measure(measure: RiskMeasure, seed: int = 0) -> None:
         measure: the measure to check.
         seed: of the random samples; the same seed checks the same samples.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(check_count("seed", seed, 0))
     for clause in (_weights, _permutation, _rows, _attitude, _axioms, _large_sample, _bad_input, _influence):
         clause(measure, rng)
 

@@ -5,7 +5,9 @@ P policies at once   m episodes each   V visits
 
 import numpy as np
 
+from riskgrad.checks import check_count
 from riskgrad.errors import ContractError
+from riskgrad.kinds import checks_kinds
 from riskgrad.policy import ObservationStatistics, Policy
 from riskgrad.random import Purpose, Stream
 from riskgrad.sources import Source
@@ -18,6 +20,7 @@ ERRORS_ALLOWED = 6.0  # standard errors; two-sided false alarm 2e-9 for a normal
 TOLERANCE = 1e-9
 
 
+@checks_kinds
 def check_source(source: Source, policy: Policy, episodes: int = 200, seed: int = 0) -> None:
     """Check a source of episodes against its contract; raise `ContractError` naming the first broken clause.
 
@@ -34,7 +37,7 @@ def check_source(source: Source, policy: Policy, episodes: int = 200, seed: int 
         episodes: m, of each question; more find smaller faults.
         seed: of the parameters and episodes.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(check_count("seed", seed, 0))
     theta = np.asarray(policy.initial_theta(np.random.default_rng(seed)), dtype=np.float64)
     thetas = theta + rng.normal(scale=0.1, size=(3, policy.dim))
     stream = Stream(seed, Purpose.EXAMPLE)

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from riskgrad.errors import InputError
 from riskgrad.exact.graph import check_table
+from riskgrad.kinds import checks_kinds
 from riskgrad.mdp import FiniteMDP
 from riskgrad.policy import Policy
 from riskgrad.risk import Constants
@@ -28,6 +29,7 @@ from riskgrad.types import FloatArray
 Behavior = ArrayLike | Literal["uniform", "current"]
 
 
+@checks_kinds
 def constants(mdp: FiniteMDP, policy: Policy, *, behavior: Behavior = "uniform", literal: bool = False) -> Constants:
     """Give M_r, M_e, M_d, M_h and M_s of a model and a class of policies.
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from riskgrad.checks import check_count
 from riskgrad.errors import InputError
+from riskgrad.kinds import checks_kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class Schedule:
         return self.episodes * self.iterations
 
 
+@checks_kinds
 def schedule(iterations: int, *, step_multiplier: float = 1.0, smoothing_multiplier: float = 1.0) -> Schedule:
     """Give the theorem's step size, smoothing, directions and episodes for N iterations.
 
@@ -66,6 +68,7 @@ def schedule(iterations: int, *, step_multiplier: float = 1.0, smoothing_multipl
     return Schedule(iterations, step_size, smoothing, 1 + math.isqrt(iterations - 1), iterations)
 
 
+@checks_kinds
 def thrifty_schedule(iterations: int, *, step_multiplier: float = 1.0, smoothing_multiplier: float = 1.0) -> Schedule:
     """Give a schedule with one direction and m = sqrt(N) episodes, rounded up, at least 3.
 

@@ -19,6 +19,7 @@ import math
 from dataclasses import dataclass
 
 from riskgrad.errors import InputError
+from riskgrad.kinds import checks_kinds
 from riskgrad.risk import Constants, RiskMeasure, Smoothness, parse
 from riskgrad.risk.smoothness import product
 from riskgrad.theory._schedule import Schedule, schedule
@@ -67,6 +68,7 @@ class Guarantee:
         return self.total < self.trivial
 
 
+@checks_kinds
 def guarantee(
     risk: str | RiskMeasure,
     constants: Constants,
@@ -119,6 +121,7 @@ def guarantee(
     )
 
 
+@checks_kinds
 def bound(
     risk: str | RiskMeasure,
     constants: Constants,
@@ -135,6 +138,7 @@ def bound(
     ).total
 
 
+@checks_kinds
 def iterations_for(
     eps: float,
     risk: str | RiskMeasure,

@@ -25,7 +25,9 @@ way; without them the pair's share of the on-policy noise is halved.
 import math
 from dataclasses import dataclass
 
+from riskgrad.checks import check_number
 from riskgrad.errors import InputError
+from riskgrad.kinds import checks_kinds
 from riskgrad.risk import Smoothness
 from riskgrad.risk.smoothness import product
 
@@ -51,6 +53,7 @@ class GradientBounds:
     bias: float
 
 
+@checks_kinds
 def gradient_bounds(
     measure: Smoothness,
     *,
@@ -77,7 +80,7 @@ def gradient_bounds(
     if not 0.0 < smoothing <= 1.0:
         raise InputError("smoothing", "be in (0, 1]", smoothing)
     for name, size in (("dim", dim), ("directions", directions), ("episodes", episodes)):
-        if not size >= 1:
+        if not check_number(name, size) >= 1.0:
             raise InputError(name, "be at least 1", size)
     if literal:
         return _literal_gradient_bounds(measure, float(dim), smoothing, directions, episodes)

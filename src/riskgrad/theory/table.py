@@ -7,6 +7,7 @@ import numpy as np
 
 from riskgrad.distortion import DistortionFunction
 from riskgrad.errors import InputError, TooLargeError
+from riskgrad.kinds import checks_kinds
 from riskgrad.mdp import FiniteMDP
 from riskgrad.policy import Policy
 from riskgrad.risk import Constants, RiskMeasure, Smoothness, parse
@@ -37,6 +38,7 @@ class BoundRow:
     reading: str
 
 
+@checks_kinds
 def bounds_table(
     mdp: FiniteMDP,
     policy: Policy,

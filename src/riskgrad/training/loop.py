@@ -37,7 +37,7 @@ from riskgrad.run.stopping import StopRequest, say_if_uncaught
 from riskgrad.run.store import Store, open_store
 from riskgrad.settings import TrainOptions
 from riskgrad.training.normalization import first_policy
-from riskgrad.training.plan import Plan, judged_iterations
+from riskgrad.training.plan import LEAST_HELD_OUT, Plan, judged_iterations
 from riskgrad.training.problem import Problem
 from riskgrad.training.progress import Iterate, Progress, read_progress, stands_still
 from riskgrad.training.sharpness import sharpen
@@ -170,6 +170,11 @@ def _say_why(plan: Plan, progress: Progress, signal: str) -> str:
 def _judge_stopped(plan: Plan, judge: Judge | None, progress: Progress, signal: str) -> Progress:
     """Judge the iterate that a run was stopped at; what it goes on from stays as if it had not been."""
     handed = replace(progress, remarks=list(progress.remarks))
+    if judge is not None and judge.later:
+        # a large budget plans large looks; who stops early waits no longer for one than for the training so far
+        most = max(LEAST_HELD_OUT, progress.episodes - progress.held_out_episodes)
+        problem = replace(plan.problem, look_size=min(plan.problem.look_size, most))
+        judge = find_judge(problem, plan.algorithm.ess_floor)
     judge_iterate(judge, handed)
     used = handed.held_out_episodes - progress.held_out_episodes
     by = f"; {used} more held-out episodes judged the last iterate" if used else ""

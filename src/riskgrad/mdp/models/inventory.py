@@ -2,9 +2,12 @@
 
 from collections.abc import Sequence
 
+from riskgrad.kinds import checks_kinds
+from riskgrad.mdp.checks import refuse_large
 from riskgrad.mdp.model import FiniteMDP
 
 
+@checks_kinds
 def inventory(
     capacity: int = 4,
     start: int = 2,
@@ -41,6 +44,7 @@ def inventory(
         demand: chance of each demand 0, 1, 2, ...
         discount: in (0, 1].
     """
+    refuse_large("capacity", capacity, capacity * capacity * len(demand))
 
     def week(stock: int, order: int, wanted: int) -> tuple[int, float]:
         ordered = min(order, capacity - stock)

@@ -1,10 +1,12 @@
 """A safe and a risky investment, the smallest model in which attitudes to risk lead to different policies."""
 
+from riskgrad.kinds import checks_kinds
 from riskgrad.mdp.model import FiniteMDP
 
 SAFE, RISKY = 0, 1
 
 
+@checks_kinds
 def risky_safe(
     years: int = 4, interest: float = 1.0, gain: float = 4.0, loss: float = 4.0, discount: float = 1.0
 ) -> FiniteMDP:

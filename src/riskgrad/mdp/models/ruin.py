@@ -1,8 +1,11 @@
 """A favorable game that can still ruin the player."""
 
+from riskgrad.kinds import checks_kinds
+from riskgrad.mdp.checks import refuse_large
 from riskgrad.mdp.model import FiniteMDP
 
 
+@checks_kinds
 def ruin(
     start: int = 4,
     target: int = 10,
@@ -37,6 +40,7 @@ def ruin(
         debt: owed when the capital is gone.
         discount: in (0, 1].
     """
+    refuse_large("target", target, 4 * target)
 
     def outcomes_of(capital: int, stake: int) -> list[tuple[float, int, float, bool]]:
         staked = min(stake, capital, target - capital)

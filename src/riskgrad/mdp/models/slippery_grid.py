@@ -1,12 +1,15 @@
 """A walk on icy ground: along a ledge, or around it."""
 
 from riskgrad.errors import InputError
+from riskgrad.kinds import checks_kinds
+from riskgrad.mdp.checks import refuse_large
 from riskgrad.mdp.model import FiniteMDP
 
 UP, RIGHT, DOWN = 0, 1, 2
 MOVES = ((-1, 0), (0, 1), (1, 0), (0, -1))
 
 
+@checks_kinds
 def slippery_grid(
     columns: int = 4, slip: float = 0.06, fall: float = 20.0, horizon: int = 12, discount: float = 1.0
 ) -> FiniteMDP:
@@ -35,6 +38,7 @@ def slippery_grid(
     """
     if columns < 2:
         raise InputError("columns", "be at least 2", columns)
+    refuse_large("columns", columns, 27 * columns)
     gorge = range(2 * columns, 3 * columns)
 
     def step(state: int, move: int) -> tuple[int, float]:

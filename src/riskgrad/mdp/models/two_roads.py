@@ -1,11 +1,13 @@
 """Two roads to work: a short one with a rare disaster, and a long safe one."""
 
+from riskgrad.kinds import checks_kinds
 from riskgrad.mdp.model import FiniteMDP
 
 PASS, VALLEY = 0, 1
 HOME, ON_PASS, IN_VALLEY, WORK = 0, 1, 2, 3
 
 
+@checks_kinds
 def two_roads(
     short: float = 9.0,
     long: float = 13.0,

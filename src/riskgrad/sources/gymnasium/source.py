@@ -30,6 +30,7 @@ from riskgrad.checks import check_count, check_discount, check_pairs, check_posi
 from riskgrad.descriptions import describe_spaces
 from riskgrad.errors import EpisodeError, InputError
 from riskgrad.kernels.compile import contiguous
+from riskgrad.kinds import checks_kinds
 from riskgrad.policy import Greedy, ObservationStatistics, Policy
 from riskgrad.random import Stream, environment_seeds
 from riskgrad.sources.base import EnvOptions, Source, Workers, check_fit, shown_to
@@ -38,6 +39,7 @@ from riskgrad.sources.gymnasium.player import LocalWork, Player, PlayRules
 from riskgrad.sources.gymnasium.recipe import Env, Environment, EnvRecipe, is_id_or_env
 from riskgrad.sources.gymnasium.unreadable import leave_out_text
 from riskgrad.sources.room import find_room
+from riskgrad.sources.room import find_room, refuse_many
 from riskgrad.types import ActionKind, Episodes, FloatArray, IntArray, ObservationKind, Returns, Steps, Vectors
 
 LANES: Final = 128
@@ -69,6 +71,7 @@ class GymnasiumSource(Source):
     workers = "backend"
     general = True
 
+    @checks_kinds
     def __init__(
         self,
         env: Environment,
@@ -83,8 +86,7 @@ class GymnasiumSource(Source):
         step_timeout: float | None = None,
     ) -> None:
         steps = None if horizon is None else check_count("horizon", horizon)
-        self._discount, self.greedy = check_discount(discount), bool(greedy)
-        self._own_backend = isinstance(backend, str)
+        self._discount, self.greedy, self._own_backend = check_discount(discount), greedy, isinstance(backend, str)
         workers = parse_backend(backend) if isinstance(backend, str) else Serial() if backend is None else backend
         if not isinstance(workers, Workers):
             raise InputError("backend", "have `workers` and `map`", backend, "see riskgrad.backend")
@@ -242,6 +244,7 @@ class GymnasiumSource(Source):
         keep: bool,
     ) -> Cut:
         check_fit(policy, self)
+        refuse_many(episodes, len(thetas))
         acting = Greedy(policy) if self.greedy else policy
         rows = contiguous(thetas, np.float64)
         if self._player.native:
@@ -279,10 +282,8 @@ class GymnasiumSource(Source):
     @staticmethod
     def _with_room(blocks: list[EpisodeBlock]) -> list[EpisodeBlock]:
         """Say how much each block may keep: its share of what recorded episodes may take."""
-        total = sum(len(block.rows) for block in blocks)
-        return [
-            replace(block, room=find_room() * len(block.rows) // total) if block.keep else block for block in blocks
-        ]
+        total, room = sum(len(block.rows) for block in blocks), find_room()
+        return [replace(one, room=room * len(one.rows) // total) if one.keep else one for one in blocks]
 
     @classmethod
     def from_env(cls, env: Any, options: EnvOptions) -> "GymnasiumSource | None":

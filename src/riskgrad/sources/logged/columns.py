@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from riskgrad.checks import LARGEST_RETURN, are_usable, as_array, as_reals, check_path
 from riskgrad.errors import InputError, RiskgradError
+from riskgrad.checks import LARGEST_RETURN, are_usable, as_array, as_reals
+from riskgrad.sources.room import refuse_long_log
 from riskgrad.types import FloatArray, IntArray
 
 REQUIRED = ("episode_id", "t", "action", "reward")
@@ -77,8 +79,15 @@ def _read_column(name: str, column: Any, first: int) -> NDArray[Any]:
 
 def join_batches(batches: Iterable[Columns]) -> dict[str, NDArray[Any]]:
     """Join batches into whole columns, with obs_0 .. obs_k gathered into `obs` [V, k + 1]."""
-    parts = [_gather_observations(batch) for batch in batches]
-    if not parts or not sum(len(part["episode_id"]) for part in parts):
+    parts: list[dict[str, NDArray[Any]]] = []
+    size, rows = 0, 0
+    for batch in batches if isinstance(batches, Iterable) else [batches]:
+        if not isinstance(batch, Mapping):
+            raise InputError("batches", "be dictionaries from names to columns", batch)
+        parts.append(_gather_observations(batch))
+        size, rows = size + sum(column.nbytes for column in parts[-1].values()), rows + len(parts[-1]["episode_id"])
+        refuse_long_log(size, rows)
+    if not rows:
         raise InputError("a log", "hold at least one step", "none")
     names = set(parts[0])
     for part in parts[1:]:

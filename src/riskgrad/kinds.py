@@ -1,0 +1,153 @@
+"""The kinds of values that public functions take, as their signatures say; another kind is refused in one line.
+
+A signature says that `mdp` is a FiniteMDP and `discount` a float. `checks_kinds` holds a function to that, and
+`checks_fields` a dataclass. Rules for values, such as "in (0, 1]", are in `checks`; what a function reads itself, such
+as arrays, and what may be one of many things, is left to it.
+"""
+
+import functools
+import inspect
+import os
+import types
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, Literal, ParamSpec, TypeVar, Union, cast, get_args, get_origin
+
+import numpy as np
+
+from riskgrad.errors import InputError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+MOST_CHOICES = 2  # of kinds that a rule names; a function that takes more says itself what it takes
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a value has to be.
+
+    Attributes:
+        words: it in words.
+        holds: whether a value is that.
+    """
+
+    words: str
+    holds: Callable[[object], bool]
+
+
+def checks_kinds(call: Callable[P, T]) -> Callable[P, T]:
+    """Let a function refuse values of another kind than its signature says."""
+
+    @functools.cache
+    def kinds() -> dict[str, Kind]:  # not before the first call: hints may name what is defined later
+        hints = {name: _resolve(one.annotation, call) for name, one in inspect.signature(call).parameters.items()}
+        found = {name: _kind_of(hint) for name, hint in hints.items()}
+        return {name: kind for name, kind in found.items() if kind is not None}
+
+    order = list(inspect.signature(call).parameters)
+
+    @functools.wraps(call)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+        known = kinds()
+        for name, value in [*zip(order, args, strict=False), *kwargs.items()]:
+            if name in known and not known[name].holds(value):
+                raise InputError(name, f"be {known[name].words}", value)
+        return call(*args, **kwargs)
+
+    return checked
+
+
+def checks_fields(kind: type[T]) -> type[T]:
+    """Let a dataclass refuse values of another kind than its fields say."""
+    plain: Any = kind
+    plain.__init__ = checks_kinds(plain.__init__)
+    return kind
+
+
+def _resolve(hint: Any, call: Callable[..., Any]) -> Any:
+    """Give the hint that a text stands for; nothing where it names what is imported for hints alone."""
+    if not isinstance(hint, str):
+        return Any if hint is inspect.Parameter.empty else hint
+    try:
+        return eval(hint, inspect.unwrap(call).__globals__)  # noqa: S307 - a hint of our own source
+    except NameError:
+        return Any
+
+
+def _kind_of(hint: Any) -> Kind | None:
+    """Give the kind that a hint asks for; None where everything is let through."""
+    origin = get_origin(hint)
+    if origin in COMPOSED:
+        return COMPOSED[origin](get_args(hint))
+    kind: Any = origin or hint
+    if kind in PLAIN or not isinstance(kind, type) or kind.__module__ in ("builtins", "numpy", "typing"):
+        return PLAIN.get(kind)
+    return Kind(_with_article(kind.__name__), lambda value: isinstance(value, kind))
+
+
+def _one_of(parts: tuple[Any, ...]) -> Kind | None:
+    kinds = [_kind_of(part) for part in parts]
+    known = [kind for kind in kinds if kind is not None]
+    if len(known) < len(kinds) or len([kind for kind in known if kind is not NOTHING]) > MOST_CHOICES:
+        return None
+    paths = PLAIN[Path] in known  # which texts are
+    words = " or ".join(kind.words for kind in known if not paths or kind is not PLAIN[str])
+    return Kind(words, lambda value: any(kind.holds(value) for kind in known))
+
+
+def _several(parts: tuple[Any, ...]) -> Kind:
+    each = _kind_of(parts[0])
+    words = "a list" if each is None else f"a list, each of it {each.words}"
+
+    def holds(value: object) -> bool:
+        if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+            return False
+        again = isinstance(value, Collection | np.ndarray)  # others may be read only once
+        return each is None or not again or all(each.holds(one) for one in cast("Collection[object]", value))
+
+    return Kind(words, holds)
+
+
+def _word(parts: tuple[Any, ...]) -> Kind:
+    return Kind(" or ".join(map(repr, parts)), lambda value: isinstance(value, str) and value in parts)
+
+
+def _fits_float(value: object) -> bool:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    try:
+        float(value)
+    except OverflowError:  # an integer beyond all floats
+        return False
+    return True
+
+
+def _is_path(value: object) -> bool:
+    return isinstance(value, str) or (isinstance(value, os.PathLike) and isinstance(os.fspath(value), str))  # pyright: ignore[reportUnknownArgumentType]
+
+
+def _with_article(name: str) -> str:
+    return f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
+
+
+NOTHING = Kind("None", lambda value: value is None)
+PLAIN: dict[Any, Kind] = {
+    None: NOTHING,
+    type(None): NOTHING,
+    bool: Kind("True or False", lambda value: isinstance(value, bool | np.bool_)),
+    int: Kind("an integer", lambda value: isinstance(value, Integral) and not isinstance(value, bool)),
+    float: Kind("a number", _fits_float),
+    str: Kind("a text", lambda value: isinstance(value, str)),
+    Path: Kind("a path", _is_path),
+}
+COMPOSED: dict[Any, Callable[[tuple[Any, ...]], Kind | None]] = {
+    Union: _one_of,
+    types.UnionType: _one_of,
+    Literal: _word,
+    Sequence: _several,
+    Mapping: lambda _: Kind("a dictionary", lambda value: isinstance(value, Mapping)),
+    Callable: lambda _: Kind("a function", callable),
+}

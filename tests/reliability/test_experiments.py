@@ -1,0 +1,193 @@
+"""The folder of an experiment from elsewhere, damaged, or wanted by two: one line, nothing imported, nothing lost."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import riskgrad as rg
+from riskgrad.cli import main
+from riskgrad.errors import DamagedFileError, InputError, RiskgradError, StorageError
+from riskgrad.experiments.record import CHECK, RECORD, checksum_of
+
+FEW = {"algorithm": "score:episodes=10", "iterations": 2, "held_out": 10, "episodes": 40, "checkpoint_seconds": 0.0}
+HOLD = """
+import sys, time
+import riskgrad as rg
+def told(label, line):
+    print("began", flush=True)
+    time.sleep(60)
+rg.experiment("two-roads", ["mean"], 1, resume=sys.argv[1], progress=told, algorithm="score:episodes=10", iterations=2)
+"""
+
+
+def study(folder, risks=("mean", "cvar:0.5"), **more):
+    return rg.experiment("two-roads", risks, 2, resume=folder, **{**FEW, **more})
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("experiments") / "whole"
+    return study(folder), folder
+
+
+@pytest.fixture
+def copy(whole, tmp_path):
+    return shutil.copytree(whole[1], tmp_path / "copy")
+
+
+def forge(folder, **changes):
+    """Change facts of a record, with the right checksum."""
+    facts = json.loads((folder / RECORD).read_bytes())
+    del facts[CHECK]
+    facts.update(changes)
+    (folder / RECORD).write_text(json.dumps({**facts, CHECK: checksum_of(facts)}))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"env": 5},
+        {"env": None, "risks": None},
+        {"risks": "mean"},
+        {"risks": [5]},
+        {"seeds": [0.5]},
+        {"seeds": [True]},
+        {"seeds": ["../../elsewhere"]},
+        {"options": []},
+        {"format": 2},
+        {"format": "\x1b[31m"},
+    ],
+)
+def test_changed_facts_with_the_right_checksum_are_refused(copy, changes):
+    forge(copy, **changes)
+    with pytest.raises(DamagedFileError, match=r"experiment\.json (does not hold an experiment|has format)") as told:
+        study(copy)
+    assert str(told.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b"null", b"{", b"[" * 100_000, b"\xff\xfe", b'{"check": 1}', b"9" * 9999]
+)
+def test_what_is_no_record_is_refused_with_what_to_do(copy, content):
+    (copy / RECORD).write_bytes(content)
+    with pytest.raises(DamagedFileError, match="remove this file and resume with the same arguments"):
+        study(copy)
+    assert (copy / RECORD).read_bytes() == content
+
+
+def test_without_its_record_an_experiment_goes_on_with_its_runs(whole, copy):
+    before = {path: path.stat().st_mtime_ns for path in copy.rglob("checkpoint-*")}
+    (copy / RECORD).unlink()
+    np.testing.assert_array_equal(study(copy).scores, whole[0].scores)
+    assert {path: path.stat().st_mtime_ns for path in copy.rglob("checkpoint-*")} == before, "nothing is trained again"
+
+
+def test_an_environment_in_a_record_is_never_imported(copy, tmp_path, monkeypatch, capsys):
+    marker = tmp_path / "marker"
+    (tmp_path / "evil_experiment.py").write_text(f"open({str(marker)!r}, 'w').close()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    name = "evil_experiment:Foo-v0"
+    forge(copy, env=name, options={"policy": name, "algorithm": name})
+    with pytest.raises(InputError, match="env must be what the experiment began with"):
+        study(copy)
+    with pytest.raises(SystemExit) as ended:
+        main(["experiment", "two-roads", "--seeds", "1", "--out", str(copy), "--resume"])
+    said = capsys.readouterr().err
+    assert (ended.value.code, said.count("\n") >= 1, "Traceback" in said) == (2, True, False)
+    assert not marker.exists()
+    assert "evil_experiment" not in sys.modules
+
+
+@pytest.mark.parametrize("at", ["mean", "mean/seed-0"])
+def test_a_run_is_not_written_through_a_link(copy, tmp_path, at):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    shutil.rmtree(copy / at)
+    (copy / at).symlink_to(elsewhere)
+    with pytest.raises(StorageError, match=r"cannot write .*: it is a symbolic link; choose a place"):
+        study(copy)
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_a_link_in_place_of_the_record_is_replaced_not_followed(copy, tmp_path):
+    elsewhere = tmp_path / "elsewhere.json"
+    shutil.copy(copy / RECORD, elsewhere)
+    content = elsewhere.read_bytes()
+    (copy / RECORD).unlink()
+    (copy / RECORD).symlink_to(elsewhere)
+    study(copy, ("mean", "cvar:0.5", "cvar:0.2"))
+    assert elsewhere.read_bytes() == content
+    assert not (copy / RECORD).is_symlink()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("name", [RECORD, "lock"])
+def test_a_pipe_does_not_hang(copy, name):
+    (copy / name).unlink(missing_ok=True)
+    os.mkfifo(copy / name)
+    if name == RECORD:
+        with pytest.raises(StorageError, match="not a file"):
+            study(copy)
+    else:
+        study(copy)
+
+
+def test_the_run_of_another_experiment_is_refused_by_name(copy):
+    shutil.rmtree(copy / "mean" / "seed-0")
+    shutil.copytree(copy / "mean" / "seed-1", copy / "mean" / "seed-0")
+    with pytest.raises(InputError, match="seed must be what the run began with, got 0; it was 1"):
+        study(copy)
+
+
+def test_damaged_runs_fall_back_or_say_which(whole, copy):
+    for path in copy.rglob("checkpoint-a.rg"):
+        path.write_bytes(path.read_bytes()[:-7])
+    with pytest.warns(RuntimeWarning, match="is used instead"):
+        np.testing.assert_array_equal(study(copy).scores, whole[0].scores)
+    (copy / "mean" / "seed-0" / "history.jsonl").write_bytes(b"")
+    with pytest.raises(DamagedFileError, match=r"mean/seed-0/history\.jsonl is damaged"):
+        study(copy)
+
+
+def test_a_second_writer_is_refused_with_the_id_of_the_first(tmp_path, capsys):
+    command = [sys.executable, "-c", HOLD, str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "began\n"
+            for call in (lambda: study(tmp_path), lambda: study(tmp_path, ("cvar:0.1",))):
+                with pytest.raises(StorageError, match=f"process {process.pid} is training in it"):
+                    call()
+            with pytest.raises(SystemExit):
+                main(["experiment", "two-roads", "--seeds", "1", "--out", str(tmp_path), "--resume"])
+            assert f"process {process.pid} is training in it" in " ".join(capsys.readouterr().err.split())
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("page", ["/proc/nothing/page.html", "folder"])
+def test_a_page_that_cannot_be_written_is_one_line(whole, page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(StorageError, match="choose a place that can be written"):
+        whole[0].report(page)
+
+
+@pytest.mark.parametrize("ending", ["npz", "onnx"])
+def test_a_policy_is_not_exported_through_a_link_or_to_where_nothing_can_be_written(whole, tmp_path, ending):
+    run, elsewhere = whole[0].runs["mean", 0], tmp_path / "mine"
+    elsewhere.write_text("mine")
+    for name in (f"policy.{ending}", f"policy.{ending}.writing"):
+        (tmp_path / name).symlink_to(elsewhere)
+    run.export(tmp_path / f"policy.{ending}")
+    assert elsewhere.read_text() == "mine"
+    assert not (tmp_path / f"policy.{ending}").is_symlink()
+    for bad in (f"/proc/nothing/policy.{ending}", tmp_path, 5, "\ud800.npz", "a\0.npz"):
+        with pytest.raises(RiskgradError) as told:
+            run.export(bad)
+        assert str(told.value).isprintable()
