@@ -3,21 +3,24 @@
     python benchmarks/hardening.py
     python benchmarks/hardening.py --inputs 100 --bits 20 --damaged 50
 
-The trials are those of `tests/support/fuzz.py` and `tests/support/flips.py`, of which the tests do a tenth: each is a
+The trials are those of `tests/support/fuzz.py`, `flips.py` and `surface.py`, of which the tests do a part: each is a
 function of its seed. A trial that ends in anything but an answer or an error of riskgrad in one printable line is a
-fault, and so is a flipped bit that changes what is read without a word.
+fault, and so is a flipped bit that changes what is read without a word, and an import that a file asks for.
 """
 
 import argparse
+import contextlib
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from support.flips import flip_bits, train_runs
 from support.fuzz import PARSERS, Trials, fuzz
+from support.surface import Prepared, list_calls, try_strange
 
 from riskgrad.mdp import FiniteMDP
 
@@ -61,6 +64,21 @@ def count_bits(folder: str, bits: int) -> int:
     return total
 
 
+def count_calls(folder: str) -> int:
+    """Print a row for the arguments of all public functions; give the number of faults."""
+    calls, ended, faults = list_calls(Prepared(folder)), Counter(), []
+    for name, call in calls.items():
+        some, wrong = try_strange(name, *call)
+        ended += some
+        faults += [(name, *one) for one in wrong]
+    count = sum(ended.values()) + len(faults)
+    row = f"| {count:,} | {ended['taken']:,} | {ended['refused']:,} | {len(faults)} |"
+    print(f"| arguments of {len(calls)} public functions {row}", flush=True)
+    for fault in faults[:20]:
+        print(*fault, file=sys.stderr)
+    return len(faults)
+
+
 def time_models() -> None:
     """Print how long chains take to become models."""
     times = {}
@@ -82,8 +100,11 @@ def main() -> None:
     reader.add_argument("--bits", type=int, default=500, help="of each file")
     reader.add_argument("--damaged", type=int, default=3_000, help="Parquet files")
     given = reader.parse_args()
-    with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
-        faults = count_bits(first, given.bits) + count_inputs(second, given.inputs, given.damaged)
+    with contextlib.ExitStack() as stack:
+        places = [stack.enter_context(tempfile.TemporaryDirectory()) for _ in range(3)]
+        stack.enter_context(contextlib.chdir(places[2]))  # a name may be a path
+        faults = count_bits(places[0], given.bits) + count_inputs(places[1], given.inputs, given.damaged)
+        faults += count_calls(places[2])
     time_models()
     raise SystemExit(f"{faults} faults" if faults else 0)
 

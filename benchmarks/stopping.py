@@ -4,12 +4,16 @@
 
 Each sampled algorithm is ended without a word at every call that touches the disk, and at random moments of its
 processor time, in a process of its own; then it is resumed, and everything is compared to the bit with a run that was
-never ended. A pool is given what cannot be pickled, again and again, and loses workers.
+never ended. A pool is given what cannot be pickled, again and again, and loses workers, while every core has other
+work to do.
 """
 
+import contextlib
 import os
 import random
 import signal
+import subprocess
+import sys
 import tempfile
 import time
 import warnings
@@ -116,10 +120,23 @@ def die(number):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+@contextlib.contextmanager
+def busy_cores():
+    """Give every core other work to do."""
+    command = [sys.executable, "-c", "while True: pass"]
+    others = [subprocess.Popen(command) for _ in range(os.cpu_count() or 1)]
+    try:
+        yield
+    finally:
+        for one in others:
+            one.kill()
+            one.wait()
+
+
 def use_pool(rounds: int, deaths: int) -> tuple[int, int, float]:
     """Give a pool what cannot be pickled, both ways, and kill workers; give what was told, and the longest wait."""
     refused, told, longest = 0, 0, 0.0
-    with Processes(2) as backend:
+    with busy_cores(), Processes(2) as backend:
         for turn in range(rounds + deaths):
             began = time.monotonic()
             try:

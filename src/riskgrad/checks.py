@@ -90,12 +90,12 @@ def _as_real(name: str, one: object) -> float:
 LARGEST_COUNT = 2**63 - 1
 
 
-def check_count(name: str, value: object, least: int = 1) -> int:
-    """Refuse what is not an integer of at least `least`."""
+def check_count(name: str, value: object, least: int = 1, most: int = LARGEST_COUNT) -> int:
+    """Refuse what is not an integer of at least `least`, or is more than memory has places."""
     number: Any = value
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or number < least:
         raise InputError(name, f"be an integer of at least {least}", cast("object", value))
-    if number > LARGEST_COUNT:
+    if number > most:
         raise InputError(name, "fit into 64 bits", number)
     return int(number)
 

@@ -1,8 +1,9 @@
-"""The kinds of values that public functions take, as their signatures say; another kind is refused in one line.
+"""The kinds of values that public functions take, as their signatures say; another kind gets one line.
 
-A signature says that `mdp` is a FiniteMDP and `discount` a float. `checks_kinds` holds a function to that, and
-`checks_fields` a dataclass. Rules for values, such as "in (0, 1]", are in `checks`; what a function reads itself, such
-as arrays, and what may be one of many things, is left to it.
+A signature says that `mdp` is a FiniteMDP and `discount` a float. Where a function fails, as by an attribute that a
+number does not have, and was given a value of another kind than it says, `checks_kinds` refuses that value by name, and
+`checks_fields` does so for a dataclass. Calls that work cost nothing. Rules for values, such as "in (0, 1]", are in
+`checks` and go first; of what may be an array, or one of many things, nothing is known here.
 """
 
 import functools
@@ -17,7 +18,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, Union, cast, get_args, get_
 
 import numpy as np
 
-from riskgrad.errors import InputError
+from riskgrad.errors import InputError, RiskgradError
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -39,29 +40,32 @@ class Kind:
 
 
 def checks_kinds(call: Callable[P, T]) -> Callable[P, T]:
-    """Let a function refuse values of another kind than its signature says."""
+    """Let a function that fails refuse values of another kind than its signature says."""
 
     @functools.cache
-    def kinds() -> dict[str, Kind]:  # not before the first call: hints may name what is defined later
+    def kinds() -> dict[str, Kind]:
         hints = {name: _resolve(one.annotation, call) for name, one in inspect.signature(call).parameters.items()}
         found = {name: _kind_of(hint) for name, hint in hints.items()}
         return {name: kind for name, kind in found.items() if kind is not None}
 
-    order = list(inspect.signature(call).parameters)
-
     @functools.wraps(call)
     def checked(*args: P.args, **kwargs: P.kwargs) -> T:
-        known = kinds()
-        for name, value in [*zip(order, args, strict=False), *kwargs.items()]:
-            if name in known and not known[name].holds(value):
-                raise InputError(name, f"be {known[name].words}", value)
-        return call(*args, **kwargs)
+        try:
+            return call(*args, **kwargs)
+        except RiskgradError:
+            raise
+        except Exception as error:  # whatever a value of the wrong kind leads to
+            known, order = kinds(), inspect.signature(call).parameters
+            for name, value in [*zip(order, args, strict=False), *kwargs.items()]:
+                if name in known and not known[name].holds(value):
+                    raise InputError(name, f"be {known[name].words}", value) from error
+            raise
 
     return checked
 
 
 def checks_fields(kind: type[T]) -> type[T]:
-    """Let a dataclass refuse values of another kind than its fields say."""
+    """Let a dataclass that cannot be made refuse values of another kind than its fields say."""
     plain: Any = kind
     plain.__init__ = checks_kinds(plain.__init__)
     return kind

@@ -1,6 +1,6 @@
 """Every public function with arguments that it takes, and values that nobody should give in the place of one of them.
 
-An entry of `list_calls` is a function and the arguments of a call that works. In `find_faults` one argument after the
+An entry of `list_calls` is a function and the arguments of a call that works. In `try_strange` one argument after the
 other is replaced by one strange value after the other: the call may work, or be refused in one printable line.
 """
 
@@ -14,6 +14,7 @@ import types
 import unittest.mock
 import warnings
 import zlib
+from collections import Counter
 from pathlib import Path
 
 import gymnasium
@@ -346,8 +347,8 @@ def within(seconds):
         signal.signal(signal.SIGALRM, before)
 
 
-def find_faults(name, call, given, every=1):
-    """Give what went wrong: (argument, value, what was raised), for each argument of a call in turn.
+def try_strange(name, call, given, every=1):
+    """Give how the trials of a call ended, and the faults: (argument, value, what was raised), each argument in turn.
 
     Args:
         name: of the call.
@@ -355,7 +356,7 @@ def find_faults(name, call, given, every=1):
         given: arguments that work.
         every: how many of the strange values one is taken from; which ones depends on the argument.
     """
-    faults = []
+    ended, faults = Counter(), []
     own = [one.name for one in inspect.signature(call).parameters.values() if one.kind is not one.VAR_KEYWORD]
     for argument in [one for one in dict.fromkeys([*own, *given]) if (name, one) not in AS_ASKED]:
         first = zlib.crc32(f"{name} {argument}".encode()) % every
@@ -364,9 +365,11 @@ def find_faults(name, call, given, every=1):
                 with warnings.catch_warnings(), within(SECONDS):
                     warnings.simplefilter("ignore")
                     call(**{**given, argument: value})
+                ended["taken"] += 1
             except RiskgradError as error:
+                ended["refused"] += 1
                 if not str(error).isprintable() or len(str(error)) > LONGEST_LINE:
                     faults.append((argument, kind, f"not a line: {str(error)[:200]!r}"))
             except (HangError, Exception) as error:
                 faults.append((argument, kind, f"{type(error).__name__}: {error}"))
-    return faults
+    return ended, faults

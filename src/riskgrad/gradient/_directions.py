@@ -8,7 +8,8 @@ of each other. One whole block measures every direction once: for a linear funct
 
 import numpy as np
 
-from riskgrad.checks import check_count
+from riskgrad.checks import LARGEST_COUNT
+from riskgrad.errors import InputError
 from riskgrad.kernels.orthogonal import orthonormal_rows
 from riskgrad.kinds import checks_kinds
 from riskgrad.types import FloatArray
@@ -27,7 +28,9 @@ def sphere(rng: np.random.Generator, n: int, d: int, orthogonal: bool = False) -
     Returns:
         directions [n, d], rows of norm 1.
     """
-    n, d = check_count("n", n), check_count("d", d)
+    for name, size in (("n", n), ("d", d)):
+        if isinstance(size, bool) or not isinstance(size, int | np.integer) or not 1 <= size <= LARGEST_COUNT:
+            raise InputError(name, "be a positive integer", size)
     if not orthogonal:
         rows = rng.standard_normal((n, d))
         return rows / np.sqrt(np.sum(rows * rows, axis=1, keepdims=True))

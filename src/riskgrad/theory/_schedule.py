@@ -14,6 +14,8 @@ from riskgrad.checks import check_count
 from riskgrad.errors import InputError
 from riskgrad.kinds import checks_kinds
 
+LARGEST = 10**300  # iterations: beyond all that anybody does, and still a float
+
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
@@ -56,7 +58,7 @@ def schedule(iterations: int, *, step_multiplier: float = 1.0, smoothing_multipl
     Returns:
         the schedule of `tm:sf`.
     """
-    iterations = check_count("iterations", iterations)
+    iterations = check_count("iterations", iterations, most=LARGEST)
     step_size, smoothing = (
         step_multiplier / math.sqrt(iterations),
         smoothing_multiplier / math.sqrt(math.sqrt(iterations)),
