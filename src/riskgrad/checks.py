@@ -87,6 +87,7 @@ def _as_real(name: str, one: object) -> float:
         got = f"an integer of about 2**{one.bit_length()}" if isinstance(one, int) else one
         raise InputError(name, "fit into 64 bits", got) from error
 
+
 LARGEST_COUNT = 2**63 - 1
 
 

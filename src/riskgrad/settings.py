@@ -32,9 +32,8 @@ from riskgrad.checks import (
     check_switch,
     check_word,
 )
-from riskgrad.errors import InputError, UnknownNameError, refuse_unknown_keyword
-from riskgrad.types import describe
 from riskgrad.errors import InputError, refuse_unknown_keyword
+from riskgrad.types import describe
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

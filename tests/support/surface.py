@@ -42,7 +42,14 @@ INNER = (
         "training.Climb",
         "training.Problem",
     ),
-    *("policy.Normalized", "random.environment_seeds", "random.episode_words", "random.mix"),
+    *(
+        "policy.Normalized",
+        "random.changed_versions",
+        "random.current_versions",
+        "random.environment_seeds",
+        "random.episode_words",
+        "random.mix",
+    ),
     *("settings.Rule", "settings.check_options", "settings.default_of", "settings.describe_env_options"),
     *("settings.facts_of", "settings.option", "settings.plain_number", "settings.read_options"),
     *(

@@ -18,11 +18,8 @@ from typing import ClassVar, Literal, Self, final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from riskgrad.checks import as_reals, check_number, check_share
-from riskgrad.errors import InputError, UnknownNameError
-from riskgrad.checks import check_number, check_share, check_word
+from riskgrad.checks import as_reals, check_number, check_share, check_word
 from riskgrad.errors import InputError
-from riskgrad.checks import as_reals
 from riskgrad.registry import PartList, write_name
 from riskgrad.types import FloatArray
 

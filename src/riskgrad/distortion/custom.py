@@ -5,11 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from riskgrad.checks import check_number, check_word
+from riskgrad.checks import as_reals, check_number, check_word
 from riskgrad.distortion.base import Attitude, DistortionFunction
 from riskgrad.errors import InputError
 from riskgrad.kinds import checks_kinds
-from riskgrad.checks import as_reals
 from riskgrad.types import FloatArray
 
 Function = Callable[[FloatArray], FloatArray]

@@ -19,11 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from riskgrad.checks import check_count
+from riskgrad.checks import as_reals, check_count
 from riskgrad.errors import InputError
 from riskgrad.kinds import checks_kinds
 from riskgrad.random import Purpose, Stream
-from riskgrad.checks import as_reals
 from riskgrad.types import FloatArray
 
 RESAMPLES = 50_000

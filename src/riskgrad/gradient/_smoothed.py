@@ -24,7 +24,6 @@ from numpy.typing import ArrayLike
 from riskgrad.checks import as_reals, check_smoothing
 from riskgrad.errors import InputError
 from riskgrad.kinds import checks_kinds
-from riskgrad.checks import as_reals
 from riskgrad.risk.base import ERROR_GROUPS, SMALLEST_GROUP, RiskMeasure
 from riskgrad.types import FloatArray, Gradient
 

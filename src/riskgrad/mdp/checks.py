@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.checks import are_usable, as_array, return_rule
-from riskgrad.errors import InputError
 from riskgrad.errors import InputError, TooLargeError
 from riskgrad.mdp.outcomes import Outcomes
 from riskgrad.types import FloatArray

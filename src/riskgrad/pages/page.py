@@ -18,8 +18,8 @@ from riskgrad.checks import check_path
 from riskgrad.errors import checks_keywords
 from riskgrad.evaluation import Table, table_of_returns
 from riskgrad.evaluation.bootstrap import RESAMPLES
-from riskgrad.mdp.models import MODELS
 from riskgrad.kinds import checks_kinds
+from riskgrad.mdp.models import MODELS
 from riskgrad.pages import shared_figures as shared
 from riskgrad.pages.axes import common_span
 from riskgrad.pages.comparison import call_run, compare_played, tell_story

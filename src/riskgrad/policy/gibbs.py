@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.checks import (
+    as_array,
     as_reals,
     check_actions,
     check_batch,
@@ -34,7 +35,6 @@ from riskgrad.errors import InputError
 from riskgrad.kernels.formulas import action_log_softmax, softmax
 from riskgrad.kinds import checks_kinds
 from riskgrad.policy.base import Policy, drop_axes, preference_weights, sum_by_visit
-from riskgrad.checks import as_array, as_reals
 from riskgrad.types import ActionKind, Choice, FloatArray, Numbers, ObservationKind, States
 
 Features = Callable[[Any], ArrayLike]
@@ -262,18 +262,17 @@ class Gibbs(PreferencePolicy):
         bounds: tuple[float, float] | None = None,
         example: Any = 0,
     ) -> None:
-        self._dim = check_count("dim", dim)
+        self._dim, self._ndim = check_count("dim", dim), as_array("example", example).ndim
         self._preference, self._gradient = preference, gradient
-        self._ndim = as_array("example", example).ndim
         first = _call_once("preference", lambda one: preference(np.zeros(self._dim), one), example)
         if first.ndim != 1 or first.size == 0:
             raise InputError("preference", "return one number per action, [A]", f"shape {first.shape}")
         self.n_actions = len(first)
         self.acts = Choice(self.n_actions)
-        ends = None if bounds is None else as_reals("bounds", bounds)
-        if ends is not None and (ends.shape != (2,) or not np.all((ends >= 0.0) & (ends < np.inf))):
+        ends = (0.0, 0.0) if bounds is None else as_reals("bounds", bounds)
+        if np.shape(ends) != (2,) or not np.all(np.greater_equal(ends, 0.0) & np.less(ends, np.inf)):
             raise InputError("bounds", "be two finite numbers (M_d, M_h), not negative", bounds)
-        self._bounds = None if ends is None else (float(ends[0]), float(ends[1]))
+        self._bounds = None if bounds is None else (float(ends[0]), float(ends[1]))
 
     @property
     def dim(self) -> int:

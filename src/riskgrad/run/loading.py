@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from riskgrad.kinds import checks_kinds
 from riskgrad.checks import check_path
 from riskgrad.descriptions import read_space
 from riskgrad.errors import DamagedFileError, InputError, StorageError
+from riskgrad.kinds import checks_kinds
 from riskgrad.policy import Policy
 from riskgrad.risk import RiskMeasure
 from riskgrad.run.checkpoint import latest_checkpoint

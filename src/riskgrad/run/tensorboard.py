@@ -16,8 +16,8 @@ import numpy as np
 
 from riskgrad.checks import check_path
 from riskgrad.errors import InputError
-from riskgrad.types import FloatArray, Line
 from riskgrad.run.files import ELSEWHERE, refuse
+from riskgrad.types import FloatArray, Line
 
 SCALARS: Final = {
     "risk": "return/risk",

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskgrad.checks import check_count
+from riskgrad.checks import as_array, check_count
 from riskgrad.errors import ContractError, InputError
 from riskgrad.kinds import checks_kinds
 from riskgrad.policy import Policy
-from riskgrad.checks import as_array
 from riskgrad.types import ActionKind, Both, Choice, Choices, FloatArray, ObservationKind, States, Vectors
 
 TOLERANCE = 1e-9

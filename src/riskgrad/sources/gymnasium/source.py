@@ -38,7 +38,6 @@ from riskgrad.sources.gymnasium.blocks import BlockResult, Cut, EpisodeBlock, cu
 from riskgrad.sources.gymnasium.player import LocalWork, Player, PlayRules
 from riskgrad.sources.gymnasium.recipe import Env, Environment, EnvRecipe, is_id_or_env
 from riskgrad.sources.gymnasium.unreadable import leave_out_text
-from riskgrad.sources.room import find_room
 from riskgrad.sources.room import find_room, refuse_many
 from riskgrad.types import ActionKind, Episodes, FloatArray, IntArray, ObservationKind, Returns, Steps, Vectors
 

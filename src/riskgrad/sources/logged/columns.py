@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from riskgrad.checks import LARGEST_RETURN, are_usable, as_array, as_reals, check_path
 from riskgrad.errors import InputError, RiskgradError
-from riskgrad.checks import LARGEST_RETURN, are_usable, as_array, as_reals
 from riskgrad.sources.room import refuse_long_log
 from riskgrad.types import FloatArray, IntArray
 
