@@ -61,6 +61,7 @@ INNER = (
         "types.digest",
         "types.freeze",
     ),
+    *("types.as_json", "types.round_trip"),
     *("weights.ratios_from_logs", "weights.weigh_around", "weights.worth", "weights.worth_at"),
 )
 
