@@ -13,7 +13,6 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from riskgrad.checks import check_word
 from riskgrad.envs import maze
 from riskgrad.envs.floor_plan import FloorPlan
 from riskgrad.errors import InputError
@@ -55,8 +54,8 @@ class GuardedMaze(gymnasium.Env[FloatArray, np.int64]):
 
     def __init__(self, observation: Observation = "cells", render_mode: str | None = None) -> None:
         self._cells = maze.check_observation(observation) == "cells"
-        if render_mode is not None:
-            check_word("render_mode", render_mode, self.metadata["render_modes"])
+        if render_mode is not None and (not isinstance(render_mode, str) or render_mode != "rgb_array"):
+            raise InputError("render_mode", "be 'rgb_array' or None", render_mode)
         self.render_mode = render_mode
         self.metadata = {**type(self).metadata, "soft_one_hot": self._cells}
         high, shape = (1.0, (maze.SIZE**2,)) if self._cells else (maze.SIZE - 1.0, (2,))
