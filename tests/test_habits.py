@@ -63,7 +63,7 @@ def test_the_version_stands_once():
 @pytest.mark.parametrize(
     ("folder", "extras"),
     [
-        ("src", ("torch", "tensorboard", "onnx", "notebook")),
+        ("src", ("torch", "tensorboard", "onnx", "notebook", "ray")),
         ("tests", tuple(PROJECT["project"]["optional-dependencies"])),
     ],
 )

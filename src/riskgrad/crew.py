@@ -1,7 +1,8 @@
 """Several trainings that do not wait for each other, shared by the workers of a backend, with news of each.
 
 A frontier and an experiment are both many trainings on a backend. Numbers do not depend on who trains what: a training
-is a function of its arguments. Workers play their environments themselves, and share the cores of this machine.
+is a function of its arguments. Workers play their environments themselves, one training each. Where a cluster has at
+least twice as many workers as there are trainings, these are done here, and the workers play for one after the other.
 
 Processes send news through a queue while they train, and end when this one is interrupted. Of other backends there is
 news when they are done.
@@ -13,15 +14,15 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from riskgrad._train import train
 from riskgrad.backend import Backend, Processes, Serial, parse_backend
 from riskgrad.errors import InputError
-from riskgrad.kernels.compile import cores
 from riskgrad.run import Run
 from riskgrad.types import FloatArray, Line
 
@@ -75,9 +76,14 @@ class Crew:
         """Train all and give the runs in their order."""
         if isinstance(self._backend, Serial):
             return [_train_here(one, self._progress) for one in trainings]
-        _refuse_unportable(trainings)
-        threads = max(1, cores() // self._backend.workers)
+        _refuse_unportable(trainings, self._backend)
+        threads = self._backend.threads
         if not isinstance(self._backend, Processes):
+            if 2 * len(trainings) <= self._backend.workers:
+                given = {"backend": self._backend}
+                return [
+                    _train_here(replace(one, options={**given, **one.options}), self._progress) for one in trainings
+                ]
             runs = self._backend.map(_train_there, [_Task(one, threads) for one in trainings])
             for one in trainings:
                 if self._progress is not None:
@@ -107,10 +113,10 @@ class Crew:
         self._open.close()
 
 
-def _refuse_unportable(trainings: Sequence[Training]) -> None:
+def _refuse_unportable(trainings: Sequence[Training], backend: Backend) -> None:
     for one in trainings:
         try:
-            pickle.dumps(one)
+            backend.dumps(one)
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             advice = "pass an id, or a class or function of a module; or train here, with backend='serial'"
             raise InputError("env", "be found by its name in each process", one.env, advice) from error
@@ -139,11 +145,19 @@ def _train_there(task: _Task) -> Run:
             last[0] = now
             news.put((one.label, line))
 
+    _refuse_other_disk(one.options.get("resume"))
     options: dict[str, Any] = {"threads": task.threads, "backend": "serial", **one.options}
     run = train(one.env, one.risk, callback=callback, progress=False, **options)
     if news is not None:
         news.put((one.label, None))
     return run
+
+
+def _refuse_other_disk(folder: str | Path | None) -> None:
+    """Refuse a folder that only the machine sees on which the trainings were begun."""
+    if folder is not None and not Path(folder).parent.is_dir():
+        rule = "be on a disk that each machine of the cluster sees"
+        raise InputError("folder", rule, str(folder), "or train without a folder, and save the runs")
 
 
 def _pass_on(news: "queue.Queue[tuple[str, Line | None] | None]", progress: Progress | None) -> None:

@@ -59,11 +59,13 @@ class Stream:
         seed: the run's seed, a non-negative integer of any size.
         purpose: what the numbers are for.
         iteration: the iteration k of the run.
+        first: the episode that counts as number 0, for whoever plays a part of them.
     """
 
     seed: int
     purpose: Purpose
     iteration: int = 0
+    first: int = 0
 
     def __post_init__(self) -> None:
         if isinstance(self.seed, bool) or not isinstance(self.seed, int | np.integer) or self.seed < 0:
@@ -71,7 +73,7 @@ class Stream:
 
     def generator(self, pair: int = 0, episode: int = 0) -> np.random.Generator:
         """Give the NumPy generator of one pair and episode."""
-        return np.random.Generator(np.random.PCG64(self._sequence(pair, episode)))
+        return np.random.Generator(np.random.PCG64(self._sequence(pair, self.first + episode)))
 
     def keys(self, pairs: IntArray) -> NDArray[np.uint64]:
         """Give one 64-bit key per row, for compiled samplers; rows of one pair get the same key.
@@ -84,7 +86,8 @@ class Stream:
         """
         base = self._sequence().generate_state(1, np.uint64)[0]
         with np.errstate(over="ignore"):
-            return mix(base + (pairs.astype(np.uint64) + np.uint64(1)) * np.uint64(GOLDEN))
+            keys = mix(base + (pairs.astype(np.uint64) + np.uint64(1)) * np.uint64(GOLDEN))
+            return keys + np.uint64(self.first) * np.uint64(GOLDEN)
 
     def _sequence(self, *rest: int) -> np.random.SeedSequence:
         key = (int(self.purpose), int(self.iteration), *(int(part) for part in rest))

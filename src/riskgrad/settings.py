@@ -229,7 +229,7 @@ class TrainOptions(Options):
     backend: "str | Backend | None" = option(
         None,
         str,
-        "Who plays a Gymnasium environment: serial, processes:4 or a value; by default processes join once it pays.",
+        "Who plays: serial, processes:4, ray or a value; by default threads, or processes for Gymnasium once it pays.",
         panel=WORK,
     )
     step_timeout: float | None = option(

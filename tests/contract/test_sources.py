@@ -7,7 +7,7 @@ import pytest
 from support.environments import Countdown
 
 from riskgrad import mdp, registry, sources
-from riskgrad.backend import Processes
+from riskgrad.backend import Patient, Processes
 from riskgrad.envs import compiled_twin
 from riskgrad.errors import ContractError, InputError
 from riskgrad.random import Stream
@@ -16,6 +16,7 @@ from riskgrad.sources import (
     CompiledSource,
     EnvOptions,
     GymnasiumSource,
+    SharedSource,
     Source,
     TabularSource,
     make_policy,
@@ -26,6 +27,8 @@ from riskgrad.testing import check_source
 CASES = {
     "TabularSource": lambda: TabularSource(mdp.two_roads()),
     "CompiledSource": lambda: CompiledSource(compiled_twin("CartPole-v1", {}), 60),
+    "SharedSource, a model": lambda: SharedSource(TabularSource(mdp.two_roads()), Patient(2)),
+    "SharedSource, compiled": lambda: SharedSource(CompiledSource(compiled_twin("CartPole-v1", {}), 60), Patient(2)),
     "GymnasiumSource": lambda: GymnasiumSource(Countdown, 20),
     "GymnasiumSource, vector": lambda: GymnasiumSource("CartPole-v1", 40, native=True),
     "GymnasiumSource, single": lambda: GymnasiumSource("CartPole-v1", 40, native=False),
@@ -138,7 +141,7 @@ def test_every_source_is_exported_and_in_the_contract():
         assert kind.__name__ in sources.__all__
         assert kind.name, "listings call it by its name"
         played = any(kind.from_env(env, options) is not None for env, options in ENVS)
-        assert played or kind.__name__ == "LoggedEpisodes", "one of ENVS above is missing"
+        assert played or kind.__name__ in ("LoggedEpisodes", "SharedSource"), "one of ENVS above is missing"
 
 
 class Coins:

@@ -14,7 +14,7 @@ from riskgrad.mdp import FiniteMDP, from_gymnasium
 from riskgrad.policy import MLP, Deterministic, Gaussian, Greedy, Normalized, ObservationStatistics, TabularGibbs
 from riskgrad.random import Purpose, Stream, environment_seeds, episode_words
 from riskgrad.sources import GymnasiumSource, Source
-from riskgrad.sources.gymnasium.blocks import _block_edges, cut_for_workers
+from riskgrad.sources.gymnasium.blocks import Batch, EpisodeBlock, cut_for_workers, shrinking_edges
 from riskgrad.weights import log_ratios
 
 STREAM = Stream(11, Purpose.TRAINING, 3)
@@ -71,7 +71,7 @@ def test_fair_where_the_first_to_finish_are_not():
 
 def test_blocks_for_workers_shrink_and_miss_nobody():
     for total, workers in ((1, 2), (5, 4), (64, 2), (1000, 3), (7, 1)):
-        edges = _block_edges(total, workers)
+        edges = shrinking_edges(total, workers)
         sizes = np.diff(edges)
         assert (edges[0], edges[-1]) == (0, total)
         assert np.all(sizes >= 1)
@@ -79,11 +79,12 @@ def test_blocks_for_workers_shrink_and_miss_nobody():
         assert len(sizes) >= min(workers, total)
         # no worker waits for more than a small block of another
         assert workers == 1 or sizes[-1] <= 8
-    assert len(_block_edges(7, 1)) == 2
-    pieces = cut_for_workers(LAKE, np.arange(3 * 64.0).reshape(3, 64), 40, STREAM, np.arange(3), 2, None, keep=False)
-    for block, places in pieces:
-        np.testing.assert_array_equal(block.thetas[block.rows][:, 0], 64.0 * (places // 40))
-        assert len(block.thetas) == len(np.unique(block.rows))  # no parameters are sent to who does not need them
+    assert len(shrinking_edges(7, 1)) == 2
+    pieces = cut_for_workers(40, STREAM, np.arange(3), 2)
+    for lot, places in pieces:
+        block = EpisodeBlock.of(Batch(LAKE, np.arange(3 * 64.0).reshape(3, 64)), lot)
+        np.testing.assert_array_equal(block.thetas[lot.rows][:, 0], 64.0 * (places // 40))
+        assert len(block.thetas) == len(np.unique(lot.rows))
     assert np.concatenate([places for _, places in pieces]).tolist() == list(range(120))
 
 

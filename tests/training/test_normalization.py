@@ -256,16 +256,6 @@ def test_ratios_are_one_by_the_statistics_in_force():
     [
         (rg.mdp.two_roads(), {"horizon": None}, "normalize must be False where observations are states, got True"),
         (
-            rg.mdp.two_roads(),
-            {"horizon": None, "normalize": False, "backend": "processes:2"},
-            "a compiled environment or a log, got 'processes:2'; give threads= instead",
-        ),
-        (
-            "CartPole-v1",
-            {"backend": "processes:2"},
-            "backend must be left out for a finite model, a compiled environment",
-        ),
-        (
             GymnasiumSource(Scaled, horizon=6),
             {"horizon": None, "backend": "serial"},
             "left out for a source, which has",

@@ -9,6 +9,7 @@ from riskgrad.backend.base import parse_backend as parse_backend
 if TYPE_CHECKING:
     from riskgrad.backend.patient import Patient as Patient
     from riskgrad.backend.processes import Processes as Processes
+    from riskgrad.backend.ray import Ray as Ray
     from riskgrad.backend.serial import Serial as Serial
 else:
     globals().update(BACKENDS.exports())

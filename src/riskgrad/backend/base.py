@@ -1,17 +1,20 @@
 """What a backend is: it does work on tasks, here or elsewhere, and gives the answers in their order.
 
 Work and tasks are picklable, and no answer depends on another: any engine that can call a function elsewhere can be a
-backend. A string names one: `serial`, `processes`, `processes:4`.
+backend. A string names one: `serial`, `processes`, `processes:4`, `ray`.
 
 To add one: a file here with a final subclass of `Backend` that says its `name`; a number after the name is `workers`.
 """
 
 import inspect
+import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self, TypeVar
 
+from riskgrad.backend.parcels import PROTOCOL
 from riskgrad.errors import InputError
+from riskgrad.kernels.compile import cores
 from riskgrad.kinds import checks_kinds
 from riskgrad.registry import PartList
 
@@ -25,10 +28,12 @@ class Backend(ABC):
     Attributes:
         name: how a string calls it.
         ends_hung: whether it ends work that waits for an environment for too long (see `beacon`).
+        elsewhere: whether other processes do all of its work, so that all of it has to travel.
     """
 
     name: ClassVar[str] = ""
     ends_hung: ClassVar[bool] = False
+    elsewhere: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -38,6 +43,15 @@ class Backend(ABC):
     @abstractmethod
     def map(self, work: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
         """Do the work on each task and give the answers in the order of the tasks; the first error is raised."""
+
+    @property
+    def threads(self) -> int:
+        """How many threads each of its workers may use."""
+        return max(1, cores() // self.workers)
+
+    def dumps(self, thing: Any) -> bytes:
+        """Pickle a thing as it travels to a worker; raise where it cannot."""
+        return pickle.dumps(thing, PROTOCOL)
 
     def close(self) -> None:  # noqa: B027 - most backends start nothing
         """End what was started for the work."""

@@ -5,7 +5,9 @@ process that waits reads the beacon instead, and ends a worker whose call has no
 system's, the same for all processes.
 """
 
+import math
 import time
+from functools import cached_property
 from typing import Any, NamedTuple
 
 
@@ -24,19 +26,28 @@ class Place(NamedTuple):
 
 
 class Beacon:
-    """Four shared numbers: when the call should be over (0: none is watched), how long it may take, seed and step.
+    """Four shared numbers: when the call should be over (0: nothing is called), how long it may take, seed and step.
 
     Args:
         context: of multiprocessing, in which the worker is started.
     """
 
     def __init__(self, context: Any) -> None:
-        self._cells = context.RawArray("d", 4)
+        self._shared = context.RawArray("d", 4)
+
+    @cached_property
+    def _cells(self) -> Any:
+        """The numbers, as what is fastest to write: a worker does so at each step of each episode."""
+        return memoryview(self._shared).cast("B").cast("d")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_shared": self._shared}
 
     def set(self, seconds: float, seed: int, step: int) -> None:
         """Say what is about to be called, and how long it may take."""
-        self._cells[1:] = (seconds, seed, step)
-        self._cells[0] = time.monotonic() + seconds
+        cells = self._cells
+        cells[1], cells[2], cells[3] = seconds, seed, step
+        cells[0] = time.monotonic() + seconds
 
     def clear(self) -> None:
         """Say that the call is over."""
@@ -44,19 +55,26 @@ class Beacon:
 
     def overdue(self) -> Place | None:
         """Give what should be over by now and is not; None if there is nothing."""
-        until = self._cells[0]
-        if until == 0.0 or time.monotonic() < until:
-            return None
-        seconds, seed, step = self._cells[1:]
-        return Place(int(seed), int(step), seconds)
+        return None if time.monotonic() < self._cells[0] else self.calling()
+
+    def calling(self) -> Place | None:
+        """Give what is being called, or was when the process died; None if there is nothing."""
+        until, seconds, seed, step = self._cells
+        return None if until == 0.0 else Place(int(seed), int(step), seconds)
 
 
 _mine: list[Beacon] = []
+_all_calls: list[bool] = [False]
 
 
-def light(beacon: Beacon) -> None:
-    """Make a beacon that of this process, which is a worker."""
-    _mine[:] = [beacon]
+def light(beacon: Beacon, all_calls: bool = False) -> None:
+    """Make a beacon that of this process, which is a worker; for all calls, or those that may take only so long."""
+    _mine[:], _all_calls[:] = [beacon], [all_calls]
+
+
+def watch(env: Any, seconds: float | None) -> Any:
+    """Give an environment whose calls are watched, where they may take only so long or this process watches all."""
+    return env if seconds is None and not _all_calls[0] else Watched(env, math.inf if seconds is None else seconds)
 
 
 class Watched:

@@ -23,60 +23,15 @@ from types import ModuleType
 from typing import Any, Final, final
 
 from riskgrad.backend.base import Answer, Backend, Task
-from riskgrad.backend.beacon import Beacon, Place
-from riskgrad.backend.worker import holding_signals, serve
+from riskgrad.backend.parcels import Package, pack
+from riskgrad.backend.worker import NO_ANSWER, CallError, RemoteTraceback, WorkerProcess
 from riskgrad.checks import check_count
 from riskgrad.errors import WorkerError
 from riskgrad.kernels.compile import cores
 
-PROTOCOL: Final = pickle.HIGHEST_PROTOCOL
 LOOK: Final = 0.5  # seconds after which it is looked whether workers live
 GRACE: Final = 10.0  # seconds that a worker has to close its environments
 DIED: Final = "it ran out of memory, was killed, or its script lacks `if __name__ == '__main__':`"
-
-
-class OverdueError(WorkerError):
-    """A call of an environment did not come back in time, and its worker was ended.
-
-    Args:
-        task: the place of the task among all.
-        place: where the worker was.
-    """
-
-    def __init__(self, task: int, place: Place) -> None:
-        super().__init__(task, place)
-        self.task, self.place = task, place
-
-    def __str__(self) -> str:
-        seed, step, seconds = self.place
-        return f"no answer within {seconds:g} s at step {step} of the episode with seed {seed}; its process was ended"
-
-
-class RemoteTraceback(Exception):  # noqa: N818 - the cause of an error, in words
-    """Where an error came from in a worker."""
-
-
-class _Worker:
-    """A process with this end of its pipe; `task` is what it does, -1 while it is idle."""
-
-    def __init__(self, context: Any) -> None:
-        self.pipe, theirs = context.Pipe()
-        self.beacon, self.task, self.ready = Beacon(context), -1, False
-        self.process = context.Process(target=serve, args=(theirs, self.beacon))
-        with holding_signals():
-            self.process.start()
-        theirs.close()
-
-    def give(self, index: int, work: bytes, task: bytes) -> None:
-        """Give it a task, which it waits for."""
-        self.task = index
-        self.pipe.send_bytes(work)
-        self.pipe.send_bytes(task)
-
-    def kill(self) -> None:
-        """End it at once."""
-        self.process.kill()
-        self.pipe.close()
 
 
 @final
@@ -90,11 +45,12 @@ class Processes(Backend):
 
     name = "processes"
     ends_hung = True
+    elsewhere = True
 
     def __init__(self, workers: int | None = None, read_script: bool = True) -> None:
         self._workers = cores() if workers is None else check_count("workers", workers)
         self._read_script = read_script
-        self._crew: list[_Worker] = []
+        self._crew: list[WorkerProcess] = []
         Finalize(self, _end_workers, args=(self._crew,), exitpriority=10)  # before Python waits for its children
 
     @property
@@ -111,8 +67,8 @@ class Processes(Backend):
             work: a function of a module.
             tasks: what can be pickled.
         """
-        packed_work = pickle.dumps(work, PROTOCOL)
-        packed_tasks = [pickle.dumps(task, PROTOCOL) for task in tasks]  # all of them, before the first one is sent
+        packed_work = pack(work)
+        packed_tasks = [self.dumps(task) for task in tasks]  # all of them, before the first one is sent
         try:
             self._start(len(packed_tasks))
             return self._share(packed_work, packed_tasks)
@@ -130,11 +86,11 @@ class Processes(Backend):
         """Let there be a worker for each task, as far as they may be that many; take those away that died meanwhile."""
         self._crew[:] = [worker for worker in self._crew if worker.process.is_alive()]
         context: Any = multiprocessing.get_context("spawn")
-        with contextlib.nullcontext() if self._read_script else _unnamed_script():
+        with contextlib.nullcontext() if self._read_script else unnamed_script():
             while len(self._crew) < min(self._workers, tasks):
-                self._crew.append(_Worker(context))
+                self._crew.append(WorkerProcess(context))
 
-    def _share(self, work: bytes, tasks: list[bytes]) -> list[Any]:
+    def _share(self, work: Package, tasks: list[bytes]) -> list[Any]:
         """Hand the tasks out in their order and take the answers in; of several errors raise that of the first task."""
         answers: list[Any] = [None] * len(tasks)
         failed: dict[int, tuple[Exception, str]] = {}
@@ -163,14 +119,14 @@ class Processes(Backend):
             raise error from RemoteTraceback(trace)
         return answers
 
-    def _await_news(self) -> list[_Worker]:
+    def _await_news(self) -> list[WorkerProcess]:
         """Wait a while for workers that have something to say; refuse one that died or whose call is overdue."""
         waiting = [worker for worker in self._crew if worker.task >= 0 or not worker.ready]
         found = wait([worker.pipe for worker in waiting], timeout=LOOK)
         for worker in waiting:
             place = worker.beacon.overdue()
             if place is not None and worker.task >= 0 and worker.pipe not in found:
-                raise OverdueError(worker.task, place)
+                raise CallError(worker.task, place, NO_ANSWER.format(place.seconds))
             if worker.pipe not in found and not worker.process.is_alive() and not worker.pipe.poll():
                 raise WorkerError(f"one of {self._workers} worker processes died; {DIED}")
         return [worker for worker in waiting if worker.pipe in found]
@@ -186,7 +142,7 @@ class Processes(Backend):
         return f"Processes({self._workers})"
 
 
-def _end_workers(crew: list[_Worker]) -> None:
+def _end_workers(crew: list[WorkerProcess]) -> None:
     """Let idle workers close what they made and end; end the others at once."""
     for worker in crew:
         if worker.task >= 0 or not worker.ready:
@@ -201,7 +157,7 @@ def _end_workers(crew: list[_Worker]) -> None:
 
 
 @contextlib.contextmanager
-def _unnamed_script() -> Generator[None]:
+def unnamed_script() -> Generator[None]:
     """Hide the script that runs here from processes that are started meanwhile."""
     script = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")

@@ -3,6 +3,8 @@
 It leaves signals to the process that started it, which decides what becomes of the work: a signal to the whole group of
 processes is as polite as one to that process. It does not ignore them, since a program that an environment starts would
 inherit that; it catches them and does nothing. It ends when that process does, whatever it is doing.
+
+The work comes with the first of its tasks and is kept for the others; the parcels in it (see `parcels`) come once.
 """
 
 import contextlib
@@ -12,14 +14,40 @@ import pickle
 import signal
 import threading
 import traceback
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from types import FrameType
 from typing import Any, Final
 
-from riskgrad.backend.beacon import Beacon, light
+from riskgrad.backend.beacon import Beacon, Place, light
+from riskgrad.backend.parcels import PROTOCOL, Package, unpack
 from riskgrad.errors import WorkerError
 
 LEFT: Final = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+NO_ANSWER: Final = "no answer within {:g} s; its process was ended"
+
+
+class CallError(WorkerError):
+    """A call of an environment did not come back: it hung, or its process died in it.
+
+    Args:
+        task: the place of the task among all.
+        place: where the worker was; None where nobody knows.
+        reason: what happened.
+    """
+
+    def __init__(self, task: int, place: Place | None, reason: str) -> None:
+        super().__init__(task, place, reason)
+        self.task, self.place, self.reason = task, place, reason
+
+    def __str__(self) -> str:
+        if self.place is None:
+            return f"task {self.task}: {self.reason}"
+        return f"at step {self.place.step} of the episode with seed {self.place.seed}: {self.reason}"
+
+
+class RemoteTraceback(Exception):  # noqa: N818 - the cause of an error, in words
+    """Where an error came from in a worker."""
 
 
 @contextlib.contextmanager
@@ -39,40 +67,97 @@ def leave_to_parent(number: int, frame: FrameType | None) -> None:
     """Handle a signal by doing nothing."""
 
 
-def serve(pipe: Any, beacon: Beacon) -> None:
-    """Do tasks until the pipe ends."""
+def serve(pipe: Any, beacon: Beacon, all_calls: bool) -> None:
+    """Do tasks until the pipe ends; the beacon shows all calls of environments, or those that may take only so long."""
     for number in LEFT:
         signal.signal(number, leave_to_parent)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, LEFT)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    light(beacon)
+    light(beacon, all_calls)
+    desk = _Desk()
     with contextlib.suppress(EOFError, OSError):  # it is no longer waited for
         pipe.send_bytes(b"ready")
         while True:
-            work, task = pipe.recv_bytes(), pipe.recv_bytes()
-            pipe.send_bytes(_do(work, task))
+            desk.take(pipe.recv_bytes())
+            pipe.send_bytes(desk.work_off())
 
 
-def _do(work: bytes, task: bytes) -> bytes:
-    """Do pickled work on a pickled task; give (True, the answer, "") or (False, an error, where it came from)."""
+class _Desk:
+    """What a worker has before it: the work that it was given last, with its parcels, and a task."""
+
+    def __init__(self) -> None:
+        self._parcels: Mapping[str, bytes] = {}
+        self._content, self._task = b"", b""
+        self._function: Any = None
+
+    def take(self, message: bytes) -> None:
+        """Take a task, and the work where it is new; of its parcels come those that the work before did not have."""
+        package, keys, self._task = pickle.loads(message)  # noqa: S301 - by the process that waits
+        if package is not None:
+            self._content, self._function = package.content, None
+            self._parcels = {key: package.parcels.get(key) or self._parcels[key] for key in keys}
+
+    def work_off(self) -> bytes:
+        """Do the work on the task; give (True, the answer, "") or (False, an error, where it came from), pickled."""
+        try:
+            try:
+                if self._function is None:
+                    self._function = unpack(self._content, self._parcels)
+                argument = pickle.loads(self._task)  # noqa: S301
+            except (AttributeError, ImportError) as error:
+                advice = "define it in a module that each worker can import, or above `if __name__ == '__main__':`"
+                text = f"a worker process cannot find what its task is made of ({error}); {advice}"
+                raise WorkerError(text) from error
+            return pickle.dumps((True, self._function(argument), ""), PROTOCOL)
+        except BaseException as error:
+            return pack_failure(error)
+
+
+def pack_failure(error: BaseException) -> bytes:
+    """Give an error for the process that waits, pickled; one that cannot travel goes as words."""
+    trace = traceback.format_exc()
     try:
-        try:
-            function, argument = pickle.loads(work), pickle.loads(task)  # noqa: S301 - by the process that waits
-        except (AttributeError, ImportError) as error:
-            advice = "define it in a module, or above the script's `if __name__ == '__main__':`"
-            raise WorkerError(f"a worker process cannot find what its task is made of ({error}); {advice}") from error
-        return pickle.dumps((True, function(argument), ""), pickle.HIGHEST_PROTOCOL)
-    except BaseException as error:
-        trace = traceback.format_exc()
-        try:
-            packed = pickle.dumps((False, error, trace))
-            if isinstance(error, Exception) and isinstance(pickle.loads(packed)[1], Exception):  # noqa: S301
-                return packed
-        except Exception:  # an error that cannot travel goes as words
-            packed = b""
-        words = " ".join(f"{type(error).__name__}: {error}".split())
-        return pickle.dumps((False, WorkerError(f"a worker process failed: {words}"), trace))
+        packed = pickle.dumps((False, error, trace))
+        if isinstance(error, Exception) and isinstance(pickle.loads(packed)[1], Exception):  # noqa: S301
+            return packed
+    except Exception:  # as words, then
+        packed = b""
+    words = " ".join(f"{type(error).__name__}: {error}".split())
+    return pickle.dumps((False, WorkerError(f"a worker process failed: {words}"), trace))
+
+
+class WorkerProcess:
+    """A process with this end of its pipe; `task` is what it does, -1 while it is idle.
+
+    Args:
+        context: of multiprocessing.
+        all_calls: whether its beacon shows all calls of environments.
+    """
+
+    def __init__(self, context: Any, all_calls: bool = False) -> None:
+        self.pipe, theirs = context.Pipe()
+        self.beacon, self.task, self.ready = Beacon(context), -1, False
+        self._package: Package | None = None
+        self.process = context.Process(target=serve, args=(theirs, self.beacon, all_calls))
+        with holding_signals():
+            self.process.start()
+        theirs.close()
+
+    def give(self, index: int, package: Package, task: bytes) -> None:
+        """Give it a task, which it waits for; and the work, unless it was given that before."""
+        self.task, before, self._package = index, self._package, package
+        news = None
+        if package is not before:
+            known = () if before is None else tuple(before.parcels)
+            parcels = {key: content for key, content in package.parcels.items() if key not in known}
+            news = Package(package.content, parcels)
+        self.pipe.send_bytes(pickle.dumps((news, tuple(package.parcels), task), PROTOCOL))
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.process.kill()
+        self.pipe.close()
 
 
 def _end_with_parent() -> None:

@@ -148,7 +148,7 @@ RunPaths = Annotated[list[Path], typer.Argument(help="Folders or files of runs, 
 Where = Annotated[str | None, typer.Option("--env", help="Where to play; by default what the runs were trained on.")]
 FreshEpisodes = Annotated[int, typer.Option(help="Fresh episodes for each policy.")]
 Trainers = Annotated[
-    str, typer.Option("--backend", help="Who trains: processes, one for each core; processes:4; serial.")
+    str, typer.Option("--backend", help="Who trains: processes, one for each core; processes:4; ray; serial.")
 ]
 Confidence = Annotated[float, typer.Option(help="Confidence of the intervals.")]
 

@@ -19,11 +19,13 @@ stands in a file, so an environment that is to start at once names its own loop,
 `cart_pole`); without it the loop is compiled in each process, a few seconds at its first use.
 """
 
+import importlib
 import inspect
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from riskgrad.errors import InputError
 from riskgrad.kernels.compile import fresh_kernel
@@ -81,6 +83,10 @@ class CompiledEnv:
         if len(inspect.signature(self.observe).parameters) not in (2, 3):
             raise InputError("observe", "take (state, values) or (state, indices, values)", self.observe)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle functions that stand in a file by their names: what is kept of them on disk is found again."""
+        return _make_again, (type(self), {part.name: _name(getattr(self, part.name)) for part in fields(self)})
+
     def __str__(self) -> str:
         return self.id
 
@@ -100,3 +106,25 @@ class CompiledEnv:
             play_episodes(reset, step, observe, first, last, job, trace)
 
         return fresh_kernel(play)
+
+
+class _Name(NamedTuple):
+    """Where a function stands."""
+
+    module: str
+    name: str
+
+
+def _name(value: Any) -> Any:
+    """Give where a function stands, where it is found there; anything else as it is."""
+    place = _Name(str(getattr(value, "__module__", "")), str(getattr(value, "__name__", "")))
+    found = getattr(sys.modules.get(place.module), place.name, None) if callable(value) else None
+    return place if found is value and found is not None and place.module != "__main__" else value
+
+
+def _make_again(kind: type[CompiledEnv], parts: dict[str, Any]) -> CompiledEnv:
+    found = {
+        name: getattr(importlib.import_module(value.module), value.name) if isinstance(value, _Name) else value
+        for name, value in parts.items()
+    }
+    return kind(**found)

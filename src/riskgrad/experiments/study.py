@@ -212,7 +212,7 @@ def experiment(
     name = env if isinstance(env, str) else None
     asked = Record(name, tuple(measures), numbers, describe_options(training))
     with _open_experiment(folder, resume, asked) as record:
-        place = None if folder is None and resume is None else Path(resume or folder or "")
+        place = None if folder is None and resume is None else Path(resume or folder or "").absolute()
         trainings: dict[tuple[str, int], Training] = {}
         for risk, measure in measures.items():
             for one in numbers:

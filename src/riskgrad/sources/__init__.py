@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from riskgrad.sources.compiled import CompiledSource as CompiledSource
     from riskgrad.sources.gymnasium.source import GymnasiumSource as GymnasiumSource
     from riskgrad.sources.logged.episodes import LoggedEpisodes as LoggedEpisodes
+    from riskgrad.sources.shared import SharedSource as SharedSource
     from riskgrad.sources.tabular import TabularSource as TabularSource
 
 __all__: list[str] = [

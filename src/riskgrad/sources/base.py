@@ -30,6 +30,7 @@ from riskgrad.types import (
     Choice,
     Episodes,
     FloatArray,
+    IntArray,
     Numbers,
     ObservationKind,
     Returns,
@@ -43,7 +44,7 @@ Answer = TypeVar("Answer")
 
 @runtime_checkable
 class Workers(Protocol):
-    """What a source asks of a backend; `riskgrad.backend` has three, and a cluster engine can be a fourth."""
+    """What a source asks of a backend; `riskgrad.backend` has four."""
 
     @property
     def workers(self) -> int:
@@ -64,7 +65,7 @@ class EnvOptions:
         discount: in (0, 1]; None leaves it to the model, and is 1 for an environment.
         options: for `gymnasium.make`, the class or the factory; empty where they have been used.
         threads: of compiled loops; None for one for each core.
-        backend: who plays environments that are not compiled; None for this process.
+        backend: who plays; None for this process.
         step_timeout: seconds after which an environment that does not answer is ended; None for never.
         factory: what made the environment, a class or function that can make more of them; None where nothing did.
     """
@@ -94,9 +95,9 @@ class Source(ABC):
     """
 
     name: ClassVar[str] = ""  # how listings call this kind
-    observes: ClassVar[bool] = False  # whether it has `returns_and_statistics`
-    keeps_steps: ClassVar[bool] = False  # whether it has `record_steps`
-    remembers: ClassVar[bool] = False  # whether it shows a policy its memory, and has `returns_so_far`
+    observes: bool = False  # whether it has `returns_and_statistics`
+    keeps_steps: bool = False  # whether it has `record_steps`
+    remembers: bool = False  # whether it shows a policy its memory, and has `returns_so_far`
     workers: ClassVar[Literal["threads", "backend", "none"]] = "none"  # who plays at once
     logged: Episodes | None = None  # the episodes of a log, which plays nothing; None for a source that plays
     plays: ClassVar[tuple[type, ...]] = ()  # what it alone plays, whatever it is
@@ -249,6 +250,10 @@ class Source(ABC):
         """Give the logged episodes as a policy reads them; None for a source that plays."""
         del policy
         return self.logged
+
+    def watch(self, lengths: IntArray) -> None:
+        """See the lengths of episodes that were played elsewhere; some sources have a note about them."""
+        del lengths
 
     def close(self) -> None:
         """Close what was opened here, such as environments."""

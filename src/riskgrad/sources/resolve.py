@@ -36,6 +36,7 @@ from riskgrad.policy import POLICIES, Policy
 from riskgrad.policy.base import find_policy_name
 from riskgrad.settings import TrainOptions
 from riskgrad.sources.base import SOURCES, EnvOptions, Source, Workers
+from riskgrad.sources.shared import SharedSource
 from riskgrad.types import Choice, States, Vectors
 
 Environment = str | FiniteMDP | CompiledEnv | Source | gymnasium.Env[Any, Any] | Callable[..., Any]
@@ -64,7 +65,8 @@ def resolve_source(
         discount: in (0, 1]; only for Gymnasium environments, where None is 1.
         env_options: options for `gymnasium.make`, the class or the factory.
         threads: for sampling a finite model or a compiled environment.
-        backend: for playing a Gymnasium environment, such as `riskgrad.backend.Processes(8)`.
+        backend: for playing a Gymnasium environment, such as `riskgrad.backend.Processes(8)`; `open_source` shares
+            the work of others as well.
         step_timeout: seconds after which a Gymnasium environment that does not answer is ended with its process.
     """
     given = check_env_options(env_options)
@@ -101,14 +103,12 @@ def open_source(env: Environment, options: TrainOptions) -> Generator[Source]:
     if options.step_timeout is not None and (source.workers != "backend" or source is env):
         rule = "be left out for a source of your own, a finite model, a compiled environment or a log"
         raise InputError("step_timeout", rule, options.step_timeout)
-    # "serial" asks for no one else
-    is_serial = options.backend is None or (isinstance(options.backend, str) and options.backend == "serial")
-    if not is_serial and source.workers != "backend":
-        rule = "be left out for a finite model, a compiled environment or a log"
-        advice = "give threads= instead" if source.workers == "threads" else ""
-        raise InputError("backend", rule, options.backend, advice)
-    if options.backend is not None and source is env:
+    if options.backend is not None and source is env and source.workers == "backend":
         raise InputError("backend", "be left out for a source, which has a backend of its own", options.backend)
+    # "serial" asks for no one else, and a log plays nothing
+    is_serial = isinstance(options.backend, str) and options.backend == "serial"
+    if options.backend is not None and not is_serial and source.workers != "backend" and source.logged is None:
+        source = SharedSource(source, options.backend, options.threads)
     with closing(source, env):
         yield source
 

@@ -160,7 +160,7 @@ class TabularSource(Source):
             if kept > find_room():
                 refuse_size(kept, find_room(), last, int(np.max(lengths[:last])))
         codes, counts = zip(*found, strict=True)
-        self._watch(lengths)
+        self.watch(lengths)
         visits, pairs = np.concatenate(codes), np.arange(len(thresholds))
         if len(pairs) > len(visits):  # as with memory, where most pairs are never met
             pairs, visits = np.unique(visits, return_inverse=True)
@@ -194,7 +194,7 @@ class TabularSource(Source):
         codes, rewards = zip(*in_blocks(block, m, self.threads), strict=True)
         states, actions = np.divmod(np.concatenate(codes), self._tables.stride)
         offsets = np.concatenate([[0], np.cumsum(lengths)])
-        self._watch(lengths)
+        self.watch(lengths)
         return Steps(values, offsets, ended, states, actions, np.concatenate(rewards))
 
     def returns_so_far(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> FloatArray:
@@ -251,8 +251,8 @@ class TabularSource(Source):
         lengths = self.returns(policy, theta[None], episodes, stream, np.zeros(1, dtype=np.int64)).lengths[0]
         return cut_to_fit(VISIT * np.minimum(lengths, most))
 
-    def _watch(self, lengths: IntArray) -> None:
-        """See whether episodes reach a limit that nobody gave."""
+    def watch(self, lengths: IntArray) -> None:
+        """See whether episodes, whoever played them, reach a limit that nobody gave."""
         if self._limit.is_default and not self._limit_reached:
             self._limit_reached = bool(np.any(lengths >= self._limit.steps))
 
@@ -280,7 +280,7 @@ class TabularSource(Source):
             play(0, rows, self.threads)
         else:
             in_blocks(play, rows, self.threads)
-        self._watch(answer.lengths)
+        self.watch(answer.lengths)
         return answer
 
     def _play(

@@ -1,9 +1,10 @@
 """Blocks of whole episodes: what is to be played, what came of it, and how P times m episodes are cut into blocks.
 
-    B episodes of the block   p policies of the block   d parameters   u uniform numbers per action   V visits
+    P policies   B episodes of the block   p policies of the block   d parameters   V visits
 
-Blocks and their results travel between processes. A cut says for each episode of a block where it belongs among all,
-counted row by row: places[b] = row * m + episode.
+What travels to a worker is the batch, once, and a lot for each block: a lot names its rows of the batch's parameters.
+Results travel back, their columns as narrow as they go without losing a bit. A cut says for each episode of a lot where
+it belongs among all, counted row by row: places[b] = row * m + episode.
 """
 
 import itertools
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from riskgrad.policy import Policy
 from riskgrad.random import Stream, episode_words
+from riskgrad.sources.narrow import pickle_narrow
 from riskgrad.sources.room import refuse_size
 from riskgrad.types import FloatArray, IntArray
 
@@ -23,34 +25,65 @@ SMALLEST_BLOCK: Final = 8  # episodes, of several workers: fewer would be asked 
 
 
 @dataclass(frozen=True)
-class EpisodeBlock:
-    """Episodes to be played.
+class Batch:
+    """What all blocks share.
 
     Attributes:
         policy: what acts.
-        thetas: parameters [p, d].
-        rows: the row of thetas that plays each episode [B].
-        streams: where each episode's random stream begins [B].
-        counted: which episodes count [B]; the others are there for a vector environment's sake. None for all.
-        first_row: what row 0 of thetas is called in messages.
+        thetas: parameters [P, d].
         shift: mean about which observations are summed [k]; None for no sums.
         keep: whether visits are kept.
         so_far: whether the return so far is kept in the place of the observation.
         longest: steps after which an episode is cut before the horizon; None for the horizon alone.
-        room: bytes that what is kept may take; None for any number.
     """
 
     policy: Policy
     thetas: FloatArray
-    rows: IntArray
-    streams: NDArray[np.uint64]
-    counted: NDArray[np.bool_] | None = None
-    first_row: int = 0
     shift: FloatArray | None = None
     keep: bool = False
     so_far: bool = False
     longest: int | None = None
+
+
+@dataclass(frozen=True)
+class Lot:
+    """Which episodes of a batch a block is made of.
+
+    Attributes:
+        first_row: the first row of the batch's parameters that acts.
+        last_row: the last one.
+        rows: the row that plays each episode, counted from the first [B].
+        streams: where each episode's random stream begins [B].
+        counted: which episodes count [B]; the others are there for a vector environment's sake. None for all.
+        room: bytes that what is kept may take; None for any number.
+    """
+
+    first_row: int
+    last_row: int
+    rows: IntArray
+    streams: NDArray[np.uint64]
+    counted: NDArray[np.bool_] | None = None
     room: int | None = None
+
+
+@dataclass(frozen=True)
+class EpisodeBlock:
+    """Episodes to be played: a lot of a batch.
+
+    Attributes:
+        batch: what all blocks share.
+        lot: which episodes these are.
+        thetas: the parameters that act [p, d].
+    """
+
+    batch: Batch
+    lot: Lot
+    thetas: FloatArray
+
+    @classmethod
+    def of(cls, batch: Batch, lot: Lot) -> "EpisodeBlock":
+        """Take the parameters of a lot out of its batch."""
+        return cls(batch, lot, batch.thetas[lot.first_row : lot.last_row + 1])
 
 
 @dataclass(frozen=True)
@@ -61,8 +94,7 @@ class BlockResult:
         values: returns [B].
         lengths: steps [B].
         sums: for each episode the sums of (o - shift) and of its square [B, 2, k], where asked for.
-        episodes: the episode of each visit [V], episode by episode in the order of time, where visits are kept.
-        observations: the observation of each visit [V, ...].
+        observations: the observation of each visit, episode by episode in the order of time [V, ...]; none if not kept.
         actions: the action of each visit [V, ...].
         rewards: what each visit earned [V].
         ended: whether the environment ended the episode, rather than the horizon [B].
@@ -71,11 +103,14 @@ class BlockResult:
     values: FloatArray
     lengths: IntArray
     sums: FloatArray | None
-    episodes: IntArray
     observations: NDArray[Any]
     actions: NDArray[Any]
     rewards: FloatArray
     ended: NDArray[np.bool_]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle narrow columns."""
+        return pickle_narrow(self)
 
 
 class Diary:
@@ -86,13 +121,14 @@ class Diary:
     """
 
     def __init__(self, block: EpisodeBlock) -> None:
-        self._keep, self._shift, self._so_far = block.keep, block.shift, block.so_far
-        self.active = block.keep or block.shift is not None
+        batch, lot = block.batch, block.lot
+        self._keep, self._shift, self._so_far = batch.keep, batch.shift, batch.so_far
+        self.active = batch.keep or batch.shift is not None
         self._steps: list[tuple[IntArray, NDArray[Any], NDArray[Any]]] = []
         self._rewards: list[FloatArray] = []
-        self._room, self._size, self._episodes = block.room, 0, len(block.rows)
-        self.ended = np.zeros(len(block.rows), dtype=np.bool_)
-        self._sums = None if block.shift is None else np.zeros((len(block.rows), 2, len(block.shift)))
+        self._room, self._size, self._episodes = lot.room, 0, len(lot.rows)
+        self.ended = np.zeros(len(lot.rows), dtype=np.bool_)
+        self._sums = None if batch.shift is None else np.zeros((len(lot.rows), 2, len(batch.shift)))
 
     def note(self, episodes: IntArray, observations: NDArray[Any], actions: NDArray[Any], returns: FloatArray) -> None:
         """Note one step of different episodes [b]: observations [b, ...], actions [b, ...], returns so far [b]."""
@@ -117,52 +153,34 @@ class Diary:
         """Put the visits in order, episode by episode."""
         if not self._steps:
             none = np.zeros(0, dtype=np.int64)
-            return BlockResult(values, lengths, self._sums, none, none, none, np.zeros(0), self.ended)
+            return BlockResult(values, lengths, self._sums, none, none, np.zeros(0), self.ended)
         episodes, observations, actions = (np.concatenate(part) for part in zip(*self._steps, strict=True))
         order, rewards = np.argsort(episodes, kind="stable"), np.concatenate(self._rewards)
-        parts = (episodes[order], observations[order], actions[order], rewards[order])
+        parts = (observations[order], actions[order], rewards[order])
         return BlockResult(values, lengths, self._sums, *parts, self.ended)
 
 
-Cut = list[tuple[EpisodeBlock, IntArray]]
+Cut = list[tuple[Lot, IntArray]]
 
 
-def cut_for_workers(
-    policy: Policy,
-    thetas: FloatArray,
-    episodes: int,
-    stream: Stream,
-    pairs: IntArray,
-    workers: int,
-    shift: FloatArray | None,
-    keep: bool,
-) -> Cut:
-    """Cut into a block for one worker, or for several into blocks that shrink, so that they end together.
+def cut_for_workers(episodes: int, stream: Stream, pairs: IntArray, workers: int) -> Cut:
+    """Cut m episodes of each of P rows into a lot for one worker, or for several into lots that shrink.
 
-    A block has the parameters of its own rows only. The random numbers of an episode do not depend on the cut.
+    Workers then end together. The random numbers of an episode do not depend on the cut.
     """
-    total = len(thetas) * episodes
+    total = len(pairs) * episodes
     streams = episode_words(stream.keys(pairs), episodes).ravel()
-    rows = np.repeat(np.arange(len(thetas)), episodes)
+    rows = np.repeat(np.arange(len(pairs)), episodes)
     found: Cut = []
-    for begin, end in itertools.pairwise(_block_edges(total, workers)):
+    for begin, end in itertools.pairwise(shrinking_edges(total, workers)):
         first, last = int(rows[begin]), int(rows[end - 1])
-        block = EpisodeBlock(
-            policy=policy,
-            thetas=thetas[first : last + 1],
-            rows=rows[begin:end] - first,
-            streams=streams[begin:end],
-            first_row=first,
-            shift=shift,
-            keep=keep,
-        )
         places: IntArray = np.arange(begin, end, dtype=np.int64)
-        found.append((block, places))
+        found.append((Lot(first, last, rows[begin:end] - first, streams[begin:end]), places))
     return found
 
 
-def _block_edges(total: int, workers: int) -> list[int]:
-    """Give where blocks begin and end: each has half of a worker's share of the rest, the last ones a few episodes."""
+def shrinking_edges(total: int, workers: int) -> list[int]:
+    """Give where lots begin and end: each has half of a worker's share of the rest, the last ones a few episodes."""
     edges, least = [0], max(1, min(SMALLEST_BLOCK, total // workers))
     while edges[-1] < total:
         rest = total - edges[-1]
@@ -170,16 +188,8 @@ def _block_edges(total: int, workers: int) -> list[int]:
     return edges
 
 
-def cut_for_vectors(
-    policy: Policy,
-    thetas: FloatArray,
-    episodes: int,
-    stream: Stream,
-    pairs: IntArray,
-    shift: FloatArray | None,
-    keep: bool,
-) -> Cut:
-    """Cut into blocks in which each pair occurs once, so that rows of one pair are in the same lane of equal blocks.
+def cut_for_vectors(episodes: int, stream: Stream, pairs: IntArray) -> Cut:
+    """Cut into lots in which each pair occurs once, so that rows of one pair are in the same lane of equal lots.
 
     A vector environment with the same seed and as many lanes then gives both the same start. Where a pair has fewer
     rows than others, its lanes are filled and not counted. The cut is a function of the pairs and m alone.
@@ -203,15 +213,12 @@ def cut_for_vectors(
             for begin in range(0, episodes, MOST_VECTOR_LANES):
                 some = np.arange(begin, min(begin + MOST_VECTOR_LANES, episodes))
                 least, most = int(np.min(rows[rows >= 0])), int(np.max(rows))
-                block = EpisodeBlock(
-                    policy=policy,
-                    thetas=thetas[least : most + 1],
+                lot = Lot(
+                    first_row=least,
+                    last_row=most,
                     rows=np.repeat(np.where(rows >= 0, rows - least, 0), len(some)),
                     streams=streams[first : first + width][:, some].ravel(),
                     counted=np.repeat(rows >= 0, len(some)),
-                    first_row=least,
-                    shift=shift,
-                    keep=keep,
                 )
-                found.append((block, (rows[:, None] * episodes + some).ravel()))
+                found.append((lot, (rows[:, None] * episodes + some).ravel()))
     return found

@@ -80,11 +80,11 @@ class _SingleRun:
 
     def __init__(self, lanes: SingleLanes, block: EpisodeBlock) -> None:
         self.lanes, self.block = lanes, block
-        self.busy = busy = min(len(lanes.envs), len(block.rows))
+        self.busy = busy = min(len(lanes.envs), len(block.lot.rows))
         self.upcoming = 0
-        self.seeds: list[int] = environment_seeds(block.streams).tolist()
+        self.seeds: list[int] = environment_seeds(block.lot.streams).tolist()
         self.diary = Diary(block)
-        self.values, self.lengths = np.empty(len(block.rows)), np.empty(len(block.rows), dtype=np.int64)
+        self.values, self.lengths = np.empty(len(block.lot.rows)), np.empty(len(block.lot.rows), dtype=np.int64)
         # of each lane: its environment, the turn in which its episode began, and what is in arrays
         self.envs = lanes.envs[:busy]
         self.steps: list[Callable[[Any], Any]] = [env.step for env in self.envs]
@@ -94,15 +94,20 @@ class _SingleRun:
             rows=np.zeros(busy, dtype=np.int64),
             streams=np.zeros(busy, dtype=np.uint64),
             observations=lanes.reader.room(busy),
-            uniforms=np.empty((busy, block.policy.noise_size)),
+            uniforms=np.empty((busy, block.batch.policy.noise_size)),
             totals=np.zeros(busy),
             factors=np.ones(busy),
         )
-        self.horizon = lanes.horizon if block.longest is None else min(lanes.horizon, block.longest)
+        self.horizon = lanes.horizon if block.batch.longest is None else min(lanes.horizon, block.batch.longest)
         self.turns, self.deadline = 0, self.horizon
 
     def play(self) -> BlockResult:
-        policy, thetas, diary, write = self.block.policy, self.block.thetas, self.diary, self.lanes.writer.one_by_one
+        policy, thetas, diary, write = (
+            self.block.batch.policy,
+            self.block.thetas,
+            self.diary,
+            self.lanes.writer.one_by_one,
+        )
         for lane in range(self.busy):
             self._begin(lane)
         while n := self.busy:
@@ -120,7 +125,7 @@ class _SingleRun:
 
     def _show(self, front: _Front) -> NDArray[Any]:
         """Give what the policies see in the busy lanes."""
-        memory = self.block.policy.memory
+        memory = self.block.batch.policy.memory
         if memory is None:
             return front.observations
         return memory.extend(front.observations, self.turns - np.array(self.starts), front.totals)
@@ -171,8 +176,8 @@ class _SingleRun:
         """Begin the next episode in a lane."""
         episode, state = self.upcoming, self.state
         self.upcoming += 1
-        state.episodes[lane], state.rows[lane] = episode, self.block.rows[episode]
-        state.streams[lane] = self.block.streams[episode]
+        state.episodes[lane], state.rows[lane] = episode, self.block.lot.rows[episode]
+        state.streams[lane] = self.block.lot.streams[episode]
         state.totals[lane], state.factors[lane], self.starts[lane] = 0.0, 1.0, self.turns
         try:
             found = _observation_of_reset(self.envs[lane].reset(seed=self.seeds[episode]))
@@ -187,7 +192,7 @@ class _SingleRun:
         state = self.state
         episode = state.episodes[lane]
         self.values[episode], self.lengths[episode] = state.totals[lane], self.turns - self.starts[lane]
-        if self.upcoming < len(self.block.rows):
+        if self.upcoming < len(self.block.lot.rows):
             self._begin(lane)
             return
         self.busy = last = self.busy - 1
@@ -215,7 +220,7 @@ class _SingleRun:
 
     def _failure(self, lane: int, reason: str) -> EpisodeError:
         episode = int(self.state.episodes[lane])
-        row = self.block.first_row + int(self.state.rows[lane])
+        row = self.block.lot.first_row + int(self.state.rows[lane])
         return EpisodeError(self.lanes.name, row, self.seeds[episode], self.turns - self.starts[lane], reason)
 
 

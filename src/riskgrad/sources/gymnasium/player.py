@@ -1,25 +1,24 @@
 """Plays blocks of episodes on the environments of one recipe; each process that works for a source has one player.
 
 In the process of the source it is the source's own player that works. What travels to another process are the rules by
-which a player is made there, and that player is kept for the next block.
+which a player is made there, and that player is kept for the next batch.
 """
 
-import pickle
 import time
 import warnings
-from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
-from multiprocessing.util import Finalize
 from typing import Any, Final
 
 import numpy as np
 from gymnasium import Space
 from gymnasium.vector import VectorEnv
 
-from riskgrad.backend.beacon import Watched
+from riskgrad.backend.beacon import watch
+from riskgrad.backend.parcels import Parcel
 from riskgrad.errors import InputError
-from riskgrad.making import close_or_warn, find_limit, strip_wrappers
-from riskgrad.sources.gymnasium.blocks import BlockResult, EpisodeBlock
+from riskgrad.making import find_limit, strip_wrappers
+from riskgrad.sources.gymnasium.blocks import Batch, BlockResult, EpisodeBlock, Lot
 from riskgrad.sources.gymnasium.lanes import SingleLanes
 from riskgrad.sources.gymnasium.readings import has_parts
 from riskgrad.sources.gymnasium.recipe import Env, EnvRecipe, name_of
@@ -27,7 +26,6 @@ from riskgrad.sources.gymnasium.spaces import action_writer, batch_reader, obser
 from riskgrad.sources.gymnasium.vector import VectorLanes
 from riskgrad.types import Choice
 
-MOST_PLAYERS: Final = 4  # kept in a worker process
 MAKING: Final = 1.0  # seconds after which no more environments are made; how many there are changes no number
 
 
@@ -51,10 +49,10 @@ class PlayRules:
     lanes: int
     step_timeout: float | None = None
 
-    def pack(self) -> bytes:
-        """Give the rules as bytes for other processes; refuse an environment that cannot be made there."""
-        self.recipe.check_portable()
-        return pickle.dumps(self)
+    def pack(self, dumps: Callable[[Any], bytes]) -> Parcel:
+        """Give the rules for other processes; refuse an environment that cannot be made there."""
+        self.recipe.check_portable(dumps)
+        return Parcel(dumps(self))
 
 
 class Player:
@@ -100,13 +98,9 @@ class Player:
         """Play all episodes of a block."""
         if self._vector is not None:
             return self._vector.play(block)
-        self._open(min(self._rules.lanes, len(block.rows)))
-        lanes = [self._watch(strip_wrappers(env)) for env in self._envs]
+        self._open(min(self._rules.lanes, len(block.lot.rows)))
+        lanes = [watch(strip_wrappers(env), self._rules.step_timeout) for env in self._envs]
         return SingleLanes(self.name, lanes, self.reader, self.writer, self.horizon, self._rules.discount).play(block)
-
-    def _watch(self, env: Any) -> Any:
-        seconds = self._rules.step_timeout
-        return env if seconds is None else Watched(env, seconds)
 
     def close(self) -> None:
         """Close the environments that were made here; a user's own environment is left open."""
@@ -145,7 +139,7 @@ class Player:
             made = rules.recipe.make_vector(lanes, self.horizon)
             if made is None:
                 raise InputError("env", "have a vector form", self.name)
-            return self._watch(made)
+            return watch(made, rules.step_timeout)
 
         return VectorLanes(self.name, make, read, self.writer, self.horizon, rules.discount)
 
@@ -173,58 +167,41 @@ def _space(env: Env, name: str) -> Space[Any]:
     return found
 
 
-_PLAYERS: "OrderedDict[bytes, Player]" = OrderedDict()
-
-
-def _close_players() -> None:
-    while _PLAYERS:
-        player = _PLAYERS.popitem()[1]
-        close_or_warn(player, player.name)
-
-
-def play_in_worker(task: tuple[bytes, EpisodeBlock]) -> BlockResult:
-    """Play a block in a worker process, whose environments are kept for the next block."""
-    packed, block = task
-    if not _PLAYERS:
-        Finalize(None, _close_players, exitpriority=0)
-    if packed not in _PLAYERS:
-        if len(_PLAYERS) == MOST_PLAYERS:
-            _PLAYERS.popitem(last=False)[1].close()
-        _PLAYERS[packed] = Player(pickle.loads(packed))  # noqa: S301 - made by the parent process
-    return _PLAYERS[packed].play(block)
-
-
 @dataclass(frozen=True)
 class LocalWork:
-    """Plays blocks where the source is.
+    """Plays lots of a batch where the source is.
 
     Attributes:
-        rules: how the environments are made elsewhere.
         player: who plays here.
+        batch: what all lots share.
+        parcel: gives the rules for elsewhere; refuses an environment that cannot be made there.
     """
 
-    rules: PlayRules
     player: Player
+    batch: Batch
+    parcel: Callable[[], Parcel]
 
-    def __call__(self, block: EpisodeBlock) -> BlockResult:
-        """Play all episodes of a block."""
-        return self.player.play(block)
+    def __call__(self, lot: Lot) -> BlockResult:
+        """Play all episodes of a lot."""
+        return self.player.play(EpisodeBlock.of(self.batch, lot))
 
-    def __reduce__(self) -> tuple[type["RemoteWork"], tuple[bytes]]:
-        """Pickle as the same work for another process; refuse an environment that cannot be made there."""
-        return RemoteWork, (self.rules.pack(),)
+    def __reduce__(self) -> tuple[type["RemoteWork"], tuple[Parcel, Batch]]:
+        """Pickle as the same work for another process."""
+        return RemoteWork, (self.parcel(), self.batch)
 
 
 @dataclass(frozen=True)
 class RemoteWork:
-    """Plays blocks in a process that makes environments of its own.
+    """Plays lots of a batch in a process that makes environments of its own, and keeps them for the next batch.
 
     Attributes:
-        packed: the rules, as bytes.
+        parcel: the rules.
+        batch: what all lots share.
     """
 
-    packed: bytes
+    parcel: Parcel
+    batch: Batch
 
-    def __call__(self, block: EpisodeBlock) -> BlockResult:
-        """Play all episodes of a block."""
-        return play_in_worker((self.packed, block))
+    def __call__(self, lot: Lot) -> BlockResult:
+        """Play all episodes of a lot."""
+        return self.parcel.open(Player).play(EpisodeBlock.of(self.batch, lot))

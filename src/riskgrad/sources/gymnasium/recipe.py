@@ -88,13 +88,13 @@ class EnvRecipe:
             options["max_episode_steps"] = horizon
         return gymnasium.make_vec(spec, num_envs=lanes, vectorization_mode="vector_entry_point", **options)
 
-    def check_portable(self) -> None:
-        """Refuse an environment that cannot be made in other processes."""
+    def check_portable(self, dumps: Callable[[Any], bytes]) -> None:
+        """Refuse an environment that cannot be made in other processes, to which things travel pickled by `dumps`."""
         advice = "pass an id, or a class or function of a module"
         if self.is_single:
             raise InputError("env", "be made anew in each process", self.name, advice)
         try:
-            pickle.dumps(self)
+            dumps(self)
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise InputError("env", "be found by its name in each process", self.name, advice) from error
 

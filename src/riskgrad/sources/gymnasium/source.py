@@ -12,20 +12,22 @@ What is decided here, and why:
   come from another stream. Both are functions of the run's stream, the row's pair and the episode.
 - A vector form takes one seed for all of its lanes. There the starts are a function of the stream and of all pairs and
   episodes asked for at once; rows of one pair still see the same ones, and processes do not change the cut into blocks.
-- Blocks of whole episodes go to the backend, and answers are put in their place: any processes give the same bits.
+- Lots of whole episodes go to the backend, and answers are put in their place: any processes give the same bits.
 """
 
 import pickle
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from riskgrad.backend import Backend, Serial, parse_backend
-from riskgrad.backend.processes import OverdueError
+from riskgrad.backend.parcels import Parcel
+from riskgrad.backend.worker import CallError
 from riskgrad.checks import check_count, check_discount, check_pairs, check_positive, check_theta, check_theta_rows
 from riskgrad.descriptions import describe_spaces
 from riskgrad.errors import EpisodeError, InputError
@@ -34,7 +36,7 @@ from riskgrad.kinds import checks_kinds
 from riskgrad.policy import Greedy, ObservationStatistics, Policy
 from riskgrad.random import Stream, environment_seeds
 from riskgrad.sources.base import EnvOptions, Source, Workers, check_fit, shown_to
-from riskgrad.sources.gymnasium.blocks import BlockResult, Cut, EpisodeBlock, cut_for_vectors, cut_for_workers
+from riskgrad.sources.gymnasium.blocks import Batch, BlockResult, Cut, Lot, cut_for_vectors, cut_for_workers
 from riskgrad.sources.gymnasium.player import LocalWork, Player, PlayRules
 from riskgrad.sources.gymnasium.recipe import Env, Environment, EnvRecipe, is_id_or_env
 from riskgrad.sources.gymnasium.unreadable import leave_out_text
@@ -103,10 +105,10 @@ class GymnasiumSource(Source):
         )
         self.makes_anew = self._rules.recipe.makes_anew  # not those of a user or a factory
         self._player = Player(self._rules)
-        self._work = LocalWork(self._rules, self._player)
         self.backend: Workers = workers
-        if self.backend.workers > 1:
-            pickle.dumps(self._work)  # refuses an environment that other processes cannot make
+        self._dumps: Callable[[Any], bytes] = getattr(workers, "dumps", pickle.dumps)
+        if self._travels:
+            _ = self._parcel  # refuses an environment that other processes cannot make
 
     @property
     def env_name(self) -> str:
@@ -174,8 +176,8 @@ class GymnasiumSource(Source):
     def returns_so_far(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> FloatArray:
         """Play m episodes of one policy and give the return so far at each step; see `Source.returns_so_far`."""
         m, vector = check_count("episodes", episodes), check_theta(theta, policy.dim)
-        cut = self._cut_blocks(policy, vector[None], m, stream, np.zeros(1, dtype=np.int64), None, keep=True)
-        parts = self._map([replace(block, so_far=True) for block, _ in cut])
+        batch = replace(self._batch(policy, vector[None], keep=True), so_far=True)
+        parts = self._map(batch, self._cut(m, stream, np.zeros(1, dtype=np.int64)))
         return np.concatenate([part.observations for part in parts])
 
     def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
@@ -198,17 +200,11 @@ class GymnasiumSource(Source):
     def record_steps(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream, pair: int = 0) -> Steps:
         """Play m episodes of one policy and keep their steps in order; see `Source.record_steps`."""
         m, vector = check_count("episodes", episodes), check_theta(theta, policy.dim)
-        cut = self._cut_blocks(policy, vector[None], m, stream, np.full(1, pair), None, keep=True)
-        parts = self._map([block for block, _ in cut])
+        parts = self._map(self._batch(policy, vector[None], keep=True), self._cut(m, stream, np.full(1, pair)))
         lengths = np.concatenate([part.lengths for part in parts])
-        return Steps(
-            values=np.concatenate([part.values for part in parts]),
-            offsets=np.concatenate([[0], np.cumsum(lengths)]),
-            ended=np.concatenate([part.ended for part in parts]),
-            observations=np.concatenate([part.observations for part in parts]),
-            actions=np.concatenate([part.actions for part in parts]),
-            rewards=np.concatenate([part.rewards for part in parts]),
-        )
+        names = ("values", "ended", "observations", "actions", "rewards")
+        columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+        return Steps(offsets=np.concatenate([[0], np.cumsum(lengths)]), **columns)
 
     def _play(
         self,
@@ -221,42 +217,34 @@ class GymnasiumSource(Source):
     ) -> tuple[Returns, FloatArray | None]:
         rows = check_theta_rows(thetas, policy.dim)
         m = check_count("episodes", episodes)
-        cut = self._cut_blocks(policy, rows, m, stream, check_pairs(pairs, len(rows)), shift, keep=False)
+        batch = replace(self._batch(policy, rows), shift=shift)
+        cut = self._cut(m, stream, check_pairs(pairs, len(rows)))
         values, lengths = np.empty(len(rows) * m), np.empty(len(rows) * m, dtype=np.int64)
         sums = None if shift is None else np.empty((len(values), 2, len(shift)))
-        parts = self._map([block for block, _ in cut])
-        for (block, places), part in zip(cut, parts, strict=True):
-            counted = slice(None) if block.counted is None else block.counted
+        for (lot, places), part in zip(cut, self._map(batch, cut), strict=True):
+            counted = slice(None) if lot.counted is None else lot.counted
             values[places[counted]], lengths[places[counted]] = part.values[counted], part.lengths[counted]
             if sums is not None and part.sums is not None:
                 sums[places[counted]] = part.sums[counted]
         return Returns(values.reshape(-1, m), lengths.reshape(-1, m)), sums
 
-    def _cut_blocks(
-        self,
-        policy: Policy,
-        thetas: FloatArray,
-        episodes: int,
-        stream: Stream,
-        pairs: IntArray,
-        shift: FloatArray | None,
-        keep: bool,
-    ) -> Cut:
+    def _batch(self, policy: Policy, thetas: FloatArray, keep: bool = False) -> Batch:
         check_fit(policy, self)
-        refuse_many(episodes, len(thetas))
-        acting = Greedy(policy) if self.greedy else policy
-        rows = contiguous(thetas, np.float64)
+        return Batch(Greedy(policy) if self.greedy else policy, contiguous(thetas, np.float64), keep=keep)
+
+    def _cut(self, episodes: int, stream: Stream, pairs: IntArray) -> Cut:
+        refuse_many(episodes, len(pairs))
         if self._player.native:
-            return cut_for_vectors(acting, rows, episodes, stream, pairs, shift, keep)
-        return cut_for_workers(acting, rows, episodes, stream, pairs, self.backend.workers, shift, keep)
+            return cut_for_vectors(episodes, stream, pairs)
+        return cut_for_workers(episodes, stream, pairs, self.backend.workers)
 
     def find_unseeded(self, policy: Policy, theta: ArrayLike, stream: Stream) -> str:
         """Play an episode twice and say what differs; see `Source.find_unseeded`."""
         rows = check_theta(theta, policy.dim)[None]
-        cut = self._cut_blocks(policy, rows, 1, stream, np.zeros(1, dtype=np.int64), None, keep=True)
-        block = replace(cut[0][0], longest=LONGEST_CHECK)
+        batch = replace(self._batch(policy, rows, keep=True), longest=LONGEST_CHECK)
+        one = self._cut(1, stream, np.zeros(1, dtype=np.int64))[:1]
         numpy_state, python_state = np.random.get_state(), random.getstate()  # noqa: NPY002 - what it may draw from
-        first, again = (self._map([block])[0] for _ in range(2))
+        first, again = (self._map(batch, one)[0] for _ in range(2))
         np.random.set_state(numpy_state)  # noqa: NPY002
         random.setstate(python_state)
         for name in ("observations", "rewards", "lengths"):
@@ -264,25 +252,46 @@ class GymnasiumSource(Source):
                 return f"{self.env_name} gives other {name} when an episode is played again with its seed: {UNSEEDED}"
         return ""
 
-    def _map(self, blocks: list[EpisodeBlock]) -> list[BlockResult]:
+    def _map(self, batch: Batch, cut: Cut) -> list[BlockResult]:
+        """Play all lots of a batch; each may keep its share of what recorded episodes may take."""
+        lots, total = [lot for lot, _ in cut], sum(len(lot.rows) for lot, _ in cut)
+        if batch.keep:
+            lots = [replace(lot, room=find_room() * len(lot.rows) // total) for lot in lots]
+        work = LocalWork(self._player, batch, lambda: self._parcel)
         try:
-            return self._player.watch(self.backend.map(self._work, self._with_room(blocks)))
-        except OverdueError as late:
-            block, place = blocks[late.task], late.place
-            found = np.flatnonzero(environment_seeds(block.streams) == place.seed)
-            row = block.first_row + (int(block.rows[found[0]]) if len(found) else 0)
-            reason = f"no answer within {place.seconds:g} s; its process was ended"
-            raise EpisodeError(self.env_name, row, place.seed, place.step, reason) from late
+            return self._player.watch(self.backend.map(work, lots))
+        except CallError as lost:
+            raise self._find_episode(lots[lost.task], lost) from lost
         except (pickle.PicklingError, AttributeError, TypeError) as error:
-            if self.backend.workers > 1:
-                _refuse_local_policy(blocks[0].policy, error)
+            if self._travels:
+                self._refuse_local_policy(batch.policy, error)
             raise
 
-    @staticmethod
-    def _with_room(blocks: list[EpisodeBlock]) -> list[EpisodeBlock]:
-        """Say how much each block may keep: its share of what recorded episodes may take."""
-        total, room = sum(len(block.rows) for block in blocks), find_room()
-        return [replace(one, room=room * len(one.rows) // total) if one.keep else one for one in blocks]
+    @property
+    def _travels(self) -> bool:
+        return getattr(self.backend, "elsewhere", False) or self.backend.workers > 1
+
+    @cached_property
+    def _parcel(self) -> Parcel:
+        return self._rules.pack(self._dumps)
+
+    def _find_episode(self, lot: Lot, lost: CallError) -> EpisodeError:
+        """Say in which episode a call was lost; where only its lot is known, with which episode that begins."""
+        seeds, reason = environment_seeds(lot.streams), lost.reason
+        seed, step, _ = (int(seeds[0]), 0, 0.0) if lost.place is None else lost.place
+        if lost.place is None:
+            reason = f"{reason}, in one of the {len(seeds)} episodes from this one on"
+        found = np.flatnonzero(seeds == seed)
+        row = lot.first_row + (int(lot.rows[found[0]]) if len(found) else 0)
+        return EpisodeError(self.env_name, row, seed, step, reason)
+
+    def _refuse_local_policy(self, policy: Policy, error: Exception) -> None:
+        """Refuse a policy that other processes cannot read."""
+        try:
+            self._dumps(policy)
+        except Exception:
+            advice = "define what it is made of in a module, or leave out processes"
+            raise InputError("policy", "be found by its name in each process", policy, advice) from error
 
     @classmethod
     def from_env(cls, env: Any, options: EnvOptions) -> "GymnasiumSource | None":
@@ -334,12 +343,3 @@ class GymnasiumSource(Source):
 
     def __repr__(self) -> str:
         return f"GymnasiumSource({self.env_name}, horizon {self.horizon}, discount {self.discount:g})"
-
-
-def _refuse_local_policy(policy: Policy, error: Exception) -> None:
-    """Refuse a policy that other processes cannot read."""
-    try:
-        pickle.dumps(policy)
-    except Exception:
-        advice = "define what it is made of in a module, or leave out processes"
-        raise InputError("policy", "be found by its name in each process", policy, advice) from error

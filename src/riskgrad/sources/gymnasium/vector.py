@@ -49,18 +49,20 @@ class VectorLanes:
 
     def play(self, block: EpisodeBlock) -> BlockResult:
         """Play all episodes of a block, one in each lane."""
-        env = self._env(len(block.rows))
-        seed = int(environment_seeds(block.streams[:1])[0])
+        env = self._env(len(block.lot.rows))
+        seed = int(environment_seeds(block.lot.streams[:1])[0])
         step = 0
         try:
             observations = self.read(env.reset(seed=seed)[0])
-            counted = np.ones(len(block.rows), dtype=np.bool_) if block.counted is None else block.counted.copy()
+            counted = (
+                np.ones(len(block.lot.rows), dtype=np.bool_) if block.lot.counted is None else block.lot.counted.copy()
+            )
             turn = _VectorRun(self, block, counted)
             while len(turn.busy):
                 actions = turn.actions(observations)
                 found, rewards, terminated, truncated, _ = env.step(self.writer.write(actions))
                 observations = self.read(found)
-                over = _as_flags(terminated | truncated, len(block.rows))
+                over = _as_flags(terminated | truncated, len(block.lot.rows))
                 earned = np.asarray(rewards, dtype=np.float64)
                 turn.add(earned if earned.ndim == 1 else np.array([as_reward(each) for each in earned]), over)
                 step += 1
@@ -70,10 +72,10 @@ class VectorLanes:
             raise
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
-            raise EpisodeError(f"{self.name} (vector)", block.first_row, seed, step, reason) from error
+            raise EpisodeError(f"{self.name} (vector)", block.lot.first_row, seed, step, reason) from error
         if not np.all(np.isfinite(turn.values)):
             episode = int(np.flatnonzero(~np.isfinite(turn.values))[0])
-            row = block.first_row + int(block.rows[episode])
+            row = block.lot.first_row + int(block.lot.rows[episode])
             raise EpisodeError(self.name, row, seed, int(turn.lengths[episode]), "the sum of rewards is not finite")
         return turn.diary.finish(turn.values, turn.lengths)
 
@@ -105,16 +107,16 @@ class _VectorRun:
     def __init__(self, lanes: VectorLanes, block: EpisodeBlock, counted: NDArray[np.bool_]) -> None:
         self.lanes, self.block = lanes, block
         self.busy = np.flatnonzero(counted)
-        self.values, self.lengths = np.zeros(len(block.rows)), np.zeros(len(block.rows), dtype=np.int64)
+        self.values, self.lengths = np.zeros(len(block.lot.rows)), np.zeros(len(block.lot.rows), dtype=np.int64)
         self.diary = Diary(block)
-        self.streams = block.streams.copy()
+        self.streams = block.lot.streams.copy()
         self._factor, self._age = 1.0, 0
-        self._horizon = lanes.horizon if block.longest is None else min(lanes.horizon, block.longest)
+        self._horizon = lanes.horizon if block.batch.longest is None else min(lanes.horizon, block.batch.longest)
         self._actions: NDArray[Any] | None = None
 
     def actions(self, observations: NDArray[Any]) -> NDArray[Any]:
         """Ask the policies of busy lanes; the others repeat themselves."""
-        policy, everyone = self.block.policy, self._actions is None
+        policy, everyone = self.block.batch.policy, self._actions is None
         who = np.arange(len(self.values)) if everyone else self.busy
         seen, streams = observations[who], self.streams[who]
         if not np.all(np.isfinite(seen)):
@@ -124,7 +126,7 @@ class _VectorRun:
         uniforms = np.empty((len(who), policy.noise_size))
         fill_uniforms(streams, uniforms)
         self.streams[who] = streams
-        actions = policy.act(self.block.thetas, self.block.rows[who], seen, uniforms)
+        actions = policy.act(self.block.thetas, self.block.lot.rows[who], seen, uniforms)
         if self.diary.active:
             mine = self.busy if everyone else slice(None)
             self.diary.note(self.busy, seen[mine], actions[mine], self.values[self.busy])

@@ -1,0 +1,110 @@
+"""What travels to workers: a package for each batch of tasks, and parcels, which a worker is sent once and keeps.
+
+Work is a function of a recipe, of parameters and of seeds. The recipe, such as how an environment is made or a model
+with all of its numbers, is the same for a whole run: it is a parcel, known by the digest of its bytes. The parameters
+are the same for all tasks of a batch: they are in the package of the work. The seeds are in the tasks.
+"""
+
+import hashlib
+import io
+import pickle
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from multiprocessing.util import Finalize
+from typing import Any, Final, Protocol
+
+from riskgrad.making import close_or_warn
+
+PROTOCOL: Final = pickle.HIGHEST_PROTOCOL
+MOST_OPENED: Final = 4  # parcels whose content a process keeps as it was made
+
+
+class PicklerMaker(Protocol):
+    """A class of picklers: that of `pickle`, or that of `cloudpickle`."""
+
+    def __call__(self, file: Any, protocol: int | None = None) -> Any:
+        """Make a pickler that writes to a file."""
+        ...
+
+
+class Parcel:
+    """Bytes that a worker is sent once.
+
+    Args:
+        content: a pickled recipe.
+        key: what it is known by, where that is known already.
+    """
+
+    def __init__(self, content: bytes, key: str | None = None) -> None:
+        self.content = content
+        self.key = hashlib.blake2b(content, digest_size=16).hexdigest() if key is None else key
+
+    def open(self, make: Callable[[Any], Any]) -> Any:
+        """Give what is made of the recipe; a process makes it once and keeps a few.
+
+        Args:
+            make: from the unpickled recipe to what is kept; its `close` is called at the end.
+        """
+        if not _OPENED:
+            Finalize(None, _close_opened, exitpriority=0)
+        if self.key not in _OPENED:
+            if len(_OPENED) == MOST_OPENED:
+                _OPENED.popitem(last=False)[1].close()
+            _OPENED[self.key] = make(pickle.loads(self.content))  # noqa: S301 - by the process that asks for the work
+        _OPENED.move_to_end(self.key)
+        return _OPENED[self.key]
+
+
+_OPENED: "OrderedDict[str, Any]" = OrderedDict()
+
+
+def _close_opened() -> None:
+    while _OPENED:
+        made = _OPENED.popitem()[1]
+        close_or_warn(made, str(getattr(made, "name", made)))
+
+
+@dataclass(frozen=True)
+class Package:
+    """Pickled work.
+
+    Attributes:
+        content: the work, without the parcels in it.
+        parcels: their bytes by their keys.
+    """
+
+    content: bytes
+    parcels: Mapping[str, bytes]
+
+
+def pack(work: Any, pickler: PicklerMaker = pickle.Pickler) -> Package:
+    """Pickle work, and lay the parcels in it beside it.
+
+    Args:
+        work: what can be pickled.
+        pickler: by which class.
+    """
+    file, parcels = io.BytesIO(), dict[str, bytes]()
+
+    def find_parcel(thing: Any) -> str | None:
+        if not isinstance(thing, Parcel):
+            return None
+        parcels[thing.key] = thing.content
+        return thing.key
+
+    writer = pickler(file, PROTOCOL)
+    writer.persistent_id = find_parcel
+    writer.dump(work)
+    return Package(file.getvalue(), parcels)
+
+
+def unpack(content: bytes, parcels: Mapping[str, bytes]) -> Any:
+    """Give the work of a package, with its parcels in their places."""
+
+    def find_parcel(key: str) -> Parcel:
+        return Parcel(parcels[key], key)
+
+    reader: Any = pickle.Unpickler(io.BytesIO(content))  # noqa: S301 - by the process that asks for the work
+    reader.persistent_load = find_parcel
+    return reader.load()
