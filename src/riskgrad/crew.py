@@ -155,7 +155,7 @@ def _train_there(task: _Task) -> Run:
 
 def _refuse_other_disk(folder: str | Path | None) -> None:
     """Refuse a folder that only the machine sees on which the trainings were begun."""
-    if folder is not None and not Path(folder).parent.is_dir():
+    if folder is not None and not any(place.is_dir() for place in Path(folder).parents[:2]):
         rule = "be on a disk that each machine of the cluster sees"
         raise InputError("folder", rule, str(folder), "or train without a folder, and save the runs")
 

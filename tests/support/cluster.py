@@ -4,9 +4,13 @@ import contextlib
 import importlib
 import os
 import secrets
+import signal
 import tempfile
+import threading
 import time
 from pathlib import Path
+
+import numpy as np
 
 SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -19,15 +23,16 @@ STORE = 100 * 2**20  # bytes of the object store of a node
 
 @contextlib.contextmanager
 def settled():
-    """Set what keeps Ray to itself, and take it back at the end; give a folder with a name that suits sockets."""
+    """Set what keeps Ray to itself, and take it back at the end."""
     with tempfile.TemporaryDirectory(prefix="rg", ignore_cleanup_errors=True) as folder:
         token = Path(folder) / "token"
         token.write_text(secrets.token_hex(32))
-        new = {**SETTINGS, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token)}
+        (Path(folder) / "ray").mkdir()
+        new = {**SETTINGS, "RAY_TMPDIR": folder, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token)}
         before = {name: os.environ.get(name) for name in new}
         os.environ.update(new)
         try:
-            yield folder
+            yield
         finally:
             for name, value in before.items():
                 if value is None:
@@ -37,20 +42,69 @@ def settled():
 
 
 @contextlib.contextmanager
-def two_nodes(cpus=(1, 1)):
+def two_nodes(cpus=(2, 2)):
     """Start a head and a second node; give the cluster, to which this process is connected."""
-    with settled() as folder:
+    with settled():
         ray, utils = importlib.import_module("ray"), importlib.import_module("ray.cluster_utils")
         options = {"object_store_memory": STORE, "include_dashboard": False}
         cluster = utils.Cluster()
         try:
-            cluster.add_node(num_cpus=cpus[0], temp_dir=folder, **options)
+            cluster.add_node(num_cpus=cpus[0], **options)
             ray.init(address=cluster.address, log_to_driver=False, logging_level="error")
             cluster.add_node(num_cpus=cpus[1], **options)
             yield cluster
         finally:
             ray.shutdown()
             cluster.shutdown()
+
+
+class Chaos(threading.Thread):
+    """Kills workers at random moments, and every fourth time the second node, which `mend` replaces.
+
+    Args:
+        cluster: of two nodes.
+        backend: whose workers.
+        kills: how many.
+        pause: seconds between kills, on average.
+        cpus: of the second node.
+    """
+
+    def __init__(self, cluster, backend, kills, pause, cpus):
+        super().__init__()
+        self.cluster, self.backend, self.most, self.pause, self.cpus = cluster, backend, kills, pause, cpus
+        self.dice, self.kills, self.gone, self.over = np.random.default_rng(3), [], None, threading.Event()
+
+    def run(self):
+        """Kill until there were enough, or it is over."""
+        while len(self.kills) < self.most and not self.over.wait(self.dice.uniform(0.5, 1.5) * self.pause):
+            if len(self.kills) % 4 == 3:
+                if self.gone is None:
+                    node = next(iter(self.cluster.worker_nodes))
+                    os.kill(node.all_processes["raylet"][0].process.pid, signal.SIGKILL)
+                    self.gone = node
+                    self.kills.append("node")
+                continue
+            living = [actor.process for actor in list(self.backend._actors) if actor.ready]
+            if living:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(self.dice.choice(living)), signal.SIGKILL)
+                    self.kills.append("worker")
+
+    def mend(self, *_):
+        """Put a new node in the place of the one that is gone; in the main thread, where Ray wants to be."""
+        if self.gone is not None:
+            self.cluster.remove_node(self.gone, allow_graceful=False)
+            self.cluster.add_node(num_cpus=self.cpus, object_store_memory=STORE, include_dashboard=False)
+            self.gone = None
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.join()
+        self.mend()
 
 
 def descendants(process=None):

@@ -27,7 +27,6 @@ from typing import Any, Final, final
 
 from riskgrad.backend.base import Answer, Backend, Task
 from riskgrad.backend.parcels import PROTOCOL, Package, pack
-from riskgrad.backend.processes import GRACE
 from riskgrad.backend.round import GONE, RemoteActor, Round, import_ray, kill
 from riskgrad.backend.supervisor import Supervisor
 from riskgrad.backend.worker import LEFT
@@ -36,6 +35,7 @@ from riskgrad.errors import InputError
 
 RETRIES: Final = 3
 MOST_PARCELS: Final = 8  # kept in the object store
+ENDING: Final = 5.0  # seconds that workers have to close their environments
 
 
 @final
@@ -185,7 +185,7 @@ def _end_all(actors: list[RemoteActor], ours: list[bool]) -> None:
         return
     idle = [actor.handle.end.remote() for actor in actors if actor.ready and not actor.tasks]
     if idle:
-        ray.wait(idle, num_returns=len(idle), timeout=GRACE)
+        ray.wait(idle, num_returns=len(idle), timeout=ENDING)
     for actor in actors:
         kill(actor)
     actors.clear()

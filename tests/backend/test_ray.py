@@ -1,0 +1,225 @@
+"""On a cluster of two nodes training ends with the bits of one process, while workers and machines die under it."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from support.cluster import Chaos, descendants, two_nodes, wait_until
+from support.cluster_envs import Failing, Slow, Walk
+
+import riskgrad as rg
+from riskgrad.algorithms import ALGORITHMS
+from riskgrad.backend import Processes, Ray
+from riskgrad.errors import EpisodeError, InputError
+
+if os.environ.get("RISKGRAD_NEED_RAY") != "1":
+    pytest.importorskip("ray")
+
+# Ray leaves sockets and processes to the collector of garbage, and gives up old names of its own
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning:ray"),
+    pytest.mark.filterwarnings("ignore::FutureWarning:ray"),
+    pytest.mark.filterwarnings("ignore:its worker or machine died:RuntimeWarning"),
+]
+QUICK = {"iterations": 3, "held_out": 20, "progress": False, "seed": 5}
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    before = descendants()
+    with two_nodes() as made:
+        yield made
+    assert wait_until(lambda: descendants() <= before), "a process of the cluster was left behind"
+
+
+@pytest.fixture(scope="module")
+def backend(cluster):
+    with Ray(2) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def processes():
+    with Processes(2) as made:
+        yield made
+
+
+def same(run, other):
+    for name in ("theta", "last_theta", "random_theta"):
+        np.testing.assert_array_equal(getattr(run, name), getattr(other, name), strict=True)
+    assert run.episodes_used == other.episodes_used
+    assert run.notes == other.notes
+    assert len(run.history) == len(other.history)
+    for line, its in zip(run.history, other.history, strict=True):
+        assert {name: value for name, value in line.items() if "second" not in name} == {
+            name: value for name, value in its.items() if "second" not in name
+        }
+
+
+def make_log():
+    rng = np.random.default_rng(0)
+    count, steps = 60, 4
+    columns = {
+        "episode_id": np.repeat(np.arange(count), steps),
+        "t": np.tile(np.arange(steps), count),
+        "state": rng.integers(3, size=count * steps),
+        "action": rng.integers(2, size=count * steps),
+        "reward": rng.normal(size=count * steps),
+        "behavior_prob": np.full(count * steps, 0.5),
+    }
+    return rg.LoggedEpisodes.from_arrays(**columns)
+
+
+SOURCES = {
+    "a finite model": (lambda: "two-roads", sorted(ALGORITHMS.named()), {}),
+    "a finite model, with memory": (lambda: "two-roads", ["offp-sf", "critic"], {"memory": "both"}),
+    "compiled": (lambda: "CartPole-v1", sorted(ALGORITHMS.named()), {"horizon": 30}),
+    "compiled, normalized": (lambda: "CartPole-v1", ["onp-sf"], {"horizon": 30, "normalize": True}),
+    "Gymnasium": (lambda: Walk, sorted(ALGORITHMS.named()), {}),
+    "Gymnasium, normalized": (lambda: Walk, ["onp-sf"], {"normalize": True}),
+    "a log": (make_log, ["offp-sf", "score"], {}),
+}
+
+
+@pytest.mark.parametrize(("build", "algorithms", "more"), SOURCES.values(), ids=SOURCES.keys())
+def test_bits_are_those_of_one_process(backend, processes, build, algorithms, more):
+    for algorithm in algorithms:
+        options = {**QUICK, **more, "algorithm": algorithm}
+        alone = rg.train(build(), "cvar:0.2", backend="serial", **options)
+        same(rg.train(build(), "cvar:0.2", backend=processes, **options), alone)
+        same(rg.train(build(), "cvar:0.2", backend=backend, **options), alone)
+
+
+def test_many_runs_share_a_cluster(backend, tmp_path):
+    options = {"iterations": 3, "held_out": 20}
+    studies = [
+        rg.experiment("two-roads", ["mean", "cvar:0.2"], 1, episodes=50, backend=who, folder=tmp_path / name, **options)
+        for name, who in [("cluster", backend), ("alone", None)]
+    ]
+    np.testing.assert_array_equal(studies[0].scores, studies[1].scores)
+    for name, run in studies[0].runs.items():
+        same(run, studies[1].runs[name])
+    kept = [rg.load(place) for place in (tmp_path / "cluster").glob("*/seed-*")]
+    assert [run.finished for run in kept] == [True, True]
+    families = [rg.frontier(Walk, "cvar", [0.5], episodes=50, backend=who, **options) for who in (backend, None)]
+    for name, run in families[0].runs.items():
+        same(run, families[1].runs[name])
+
+
+def test_workers_and_machines_may_die(cluster, backend):
+    """Up to twelve kills, of processes and of the second node, in one training."""
+    options = {"iterations": 20, "algorithm": rg.Score(episodes=200), "held_out": 20, "progress": False}
+    alone = rg.train(Slow, "cvar:0.2", backend="serial", seed=1, **options)
+    before = backend.lost
+    with Chaos(cluster, backend, kills=12, pause=0.3, cpus=2) as chaos:
+        disturbed = rg.train(Slow, "cvar:0.2", backend=backend, seed=1, callback=chaos.mend, **options)
+    same(disturbed, alone)
+    assert chaos.kills.count("worker") >= 3
+    assert "node" in chaos.kills
+    assert backend.lost > before
+
+
+@pytest.mark.parametrize("how", ["raise", "hang", "die"])
+def test_what_fails_is_done_again_and_then_stops_with_its_seed(backend, tmp_path, how):
+    more = {"step_timeout": 1.0} if how == "hang" else {}
+    options = {**QUICK, "algorithm": "offp-sf", "iterations": 5}
+    alone = rg.train(Walk, "cvar:0.2", backend="serial", **options)
+    given = {"how": how, "once": str(tmp_path / "once")}
+    same_but_notes = rg.train(Failing, "cvar:0.2", env_options=given, backend=backend, **more, **options)
+    np.testing.assert_array_equal(same_but_notes.last_theta, alone.last_theta)
+    assert (tmp_path / "once").exists()
+
+    def spoil(line, theta):
+        if line["iteration"] == 1:
+            (tmp_path / "after").touch()
+
+    given = {"how": how, "after": str(tmp_path / "after")}
+    keeping = {"folder": tmp_path / "run", "checkpoint_seconds": 0.0}
+    reason = {"raise": "RuntimeError: the simulator is gone", "hang": "no answer within 1 s", "die": "its process died"}
+    says = rf"Failing failed at step 2 of the episode with seed \d+, played by policy row 0: {reason[how]}"
+    with Ray(1, retries=1) as few, pytest.raises(EpisodeError, match=says) as caught:
+        rg.train(Failing, "cvar:0.2", env_options=given, backend=few, callback=spoil, **keeping, **more, **options)
+    assert caught.value.args[2] % 7 == 0
+    assert "\n" not in str(caught.value)
+    (tmp_path / "after").unlink()
+    # the checkpoint is whole, and the run goes on as if nothing had been
+    resumed = rg.train(Failing, "cvar:0.2", env_options=given, backend="serial", resume=tmp_path / "run", **options)
+    np.testing.assert_array_equal(resumed.last_theta, alone.last_theta)
+
+
+SCRIPT = """
+import gymnasium, numpy as np, riskgrad as rg
+class Still(gymnasium.Env):
+    observation_space, action_space = gymnasium.spaces.Box(-1.0, 1.0, (2,)), gymnasium.spaces.Discrete(2)
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return np.zeros(2), {}
+    def step(self, action):
+        return self.np_random.random(2), float(self.np_random.random() * action), False, False, {}
+# without `if __name__ == "__main__":`, as in a notebook
+policy = rg.policy.Gibbs(lambda theta, seen: theta * np.sum(seen), dim=2, example=np.zeros(2))
+options = {"policy": policy, "horizon": 5, "iterations": 2, "seed": 0, "progress": False}
+runs = [rg.train(Still, "mean", backend=who, **options) for who in ("ray:1", "serial")]
+print(np.array_equal(runs[0].theta, runs[1].theta))
+"""
+
+
+def test_what_a_script_defines_works_on_a_cluster(cluster, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    named = {**os.environ, "RAY_ADDRESS": cluster.address}
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False, env=named)
+    assert done.stdout == "True\n", done.stderr
+    command = ["train", "two-roads", "--risk", "cvar:0.2", "--iterations", "2", "--backend", "ray", "--out", "run"]
+    line = [sys.executable, "-m", "riskgrad.cli", *command]
+    done = subprocess.run(line, capture_output=True, text=True, check=False, env=named, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert rg.load(tmp_path / "run").finished
+
+
+def make_locked():
+    lock = threading.Lock()
+
+    def make():
+        with lock:
+            return Walk()
+
+    return make
+
+
+def test_what_cannot_travel_is_refused_in_a_line(cluster):
+    with Ray(1) as fresh:
+        with pytest.raises(InputError, match="env must be found by its name in each process, got 'make'; pass an id"):
+            rg.train(make_locked(), "mean", backend=fresh, **QUICK)
+        with pytest.raises(InputError, match="env must be made anew in each process, got 'Walk'; pass an id"):
+            rg.train(Walk(), "mean", backend=fresh, **QUICK)
+        lock = threading.Lock()
+        policy = rg.policy.Gibbs(lambda theta, seen: theta * bool(lock), dim=2, example=np.zeros(2))
+        with pytest.raises(InputError, match="policy must be found by its name in each process"):
+            rg.train(Walk, "mean", policy=policy, backend=fresh, **QUICK)
+        assert fresh._actors == []
+
+
+def test_no_worker_is_left_behind(cluster):
+    before = descendants()
+    backend = Ray(1)
+    assert backend.map(abs, [-1, 2]) == [1, 2]
+    assert wait_until(lambda: len(descendants() - before) >= 2)
+    worker = backend._actors[0].process
+    playing = descendants(worker)
+    assert playing
+    backend.close()
+    assert wait_until(lambda: not playing & descendants())
+    assert wait_until(lambda: worker not in descendants())
+    assert backend.map(abs, [-3]) == [3]
+    os.kill(worker := backend._actors[0].process, signal.SIGSTOP)  # a worker that hangs does not hold up the end
+    begin = time.monotonic()
+    backend.close()
+    assert time.monotonic() - begin < 15.0
+    assert wait_until(lambda: worker not in descendants())
