@@ -31,7 +31,8 @@ QUICK = {"iterations": 3, "held_out": 20, "progress": False, "seed": 5}
 
 
 @pytest.fixture(scope="module")
-def cluster():
+def cluster(processes):
+    assert processes.map(abs, [-1, -2]) == [1, 2]  # they and what Python starts for them stay longer
     before = descendants()
     with two_nodes() as made:
         yield made
@@ -113,11 +114,11 @@ def test_many_runs_share_a_cluster(backend, tmp_path):
 
 
 def test_workers_and_machines_may_die(cluster, backend):
-    """Up to twelve kills, of processes and of the second node, in one training."""
+    """Up to eight kills, of processes and of the second node, in one training."""
     options = {"iterations": 20, "algorithm": rg.Score(episodes=200), "held_out": 20, "progress": False}
     alone = rg.train(Slow, "cvar:0.2", backend="serial", seed=1, **options)
     before = backend.lost
-    with Chaos(cluster, backend, kills=12, pause=0.3, cpus=2) as chaos:
+    with Chaos(cluster, backend, kills=8, pause=0.7, cpus=2) as chaos:
         disturbed = rg.train(Slow, "cvar:0.2", backend=backend, seed=1, callback=chaos.mend, **options)
     same(disturbed, alone)
     assert chaos.kills.count("worker") >= 3

@@ -47,7 +47,7 @@ class Ray(Backend):
             cluster that grows on demand grow.
         address: of the cluster, such as "auto" or "10.0.0.1:6379"; "local" starts one on this machine; by default the
             one that `ray.init` finds, and a new one where there is none. Left out where Ray is connected already.
-        retries: how often a task that failed is done again.
+        retries: how often a task that failed is done again; one whose worker was lost, up to 20 times.
 
     Attributes:
         lost: workers that died so far.

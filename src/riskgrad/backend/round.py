@@ -14,6 +14,7 @@ from riskgrad.errors import EpisodeError, InputError, WorkerError
 
 DEPTH: Final = 2  # tasks of a worker at once: one that it does and one that waits
 START: Final = 600.0  # seconds without any worker after which nothing more is hoped for; clusters take minutes to grow
+MOST_LOSSES: Final = 20  # workers that a task may lose: that is not its own fault, as a rule
 GONE: Final = "its worker or machine died, or was taken away"
 
 
@@ -56,7 +57,7 @@ class Round:
         self.tasks, self.retries, self.lost = tasks, retries, lost
         self.answers: list[Any] = [None] * len(tasks)
         self.open = list(range(len(tasks)))  # that no worker has
-        self.tries = [0] * len(tasks)
+        self.tries, self.losses = [0] * len(tasks), [0] * len(tasks)
         self.failed: dict[int, tuple[Exception, str]] = {}
         self.busy_until = time.monotonic() + START
         self.refused = 0  # workers that did not begin since the last one that did
@@ -116,7 +117,7 @@ class Round:
         if isinstance(found, CallError):
             found = CallError(index, found.place, found.reason)
         if isinstance(found, CallError | EpisodeError):
-            self._try_again(index, found, trace)
+            self._try_again(index, found, trace, self.tries, self.retries)
         else:
             self._fail(index, found, trace)
 
@@ -134,13 +135,13 @@ class Round:
         self.lost()
         for place, index in enumerate(actor.tasks.values()):
             if place == 0:  # the one that it did; the other had not begun
-                self._try_again(index, CallError(index, None, GONE), str(error))
+                self._try_again(index, CallError(index, None, GONE), str(error), self.losses, MOST_LOSSES)
             elif not self.failed:
                 self.open.insert(0, index)
 
-    def _try_again(self, index: int, error: Exception, trace: str) -> None:
-        self.tries[index] += 1
-        if self.tries[index] > self.retries:
+    def _try_again(self, index: int, error: Exception, trace: str, counts: list[int], most: int) -> None:
+        counts[index] += 1
+        if counts[index] > most:
             self._fail(index, error, trace)
         elif not self.failed:
             self.open.insert(0, index)
