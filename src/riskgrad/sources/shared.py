@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
-from gymnasium import Space
 from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.backend import Backend, parse_backend
@@ -157,7 +156,7 @@ class SharedSource(Source):
         return self.source.takes
 
     @property
-    def spaces(self) -> tuple[Space[Any], Space[Any]] | None:
+    def spaces(self) -> dict[str, Any] | None:
         """Those of the source."""
         return self.source.spaces
 
