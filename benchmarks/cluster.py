@@ -28,7 +28,7 @@ sys.path.append(str(Path(__file__).parents[1] / "tests"))
 from support.cluster import Chaos, two_nodes
 
 KILLS = 20  # every fourth of the second node
-ROUNDS = 1900  # of the loop in a step, about 100 us
+ROUNDS = 5600  # of the loop in a step, about 100 us
 
 
 class Busy(gymnasium.Env):
