@@ -74,14 +74,14 @@ def test_table_reads_well_and_survives_json():
     values = np.append(np.full(3, -100.0), np.linspace(0.0, 1.0, 397))
     table = table_of_returns(values, [rg.risk.Mean(), rg.risk.CVaR(0.1)])
     (low, high), (bad, good) = (row.bootstrap for row in table)
-    mean, tail = f"[{low:.2f}, {high:.2f}]", f"[{bad:.1f}, {good:.1f}]"  # three digits of the width
+    mean, tail = f"[{low:.1f}, {high:.1f}]", f"[{bad:.0f}, {good:.0f}]"  # two digits of the width
     width = max(len(mean), len(tail))
     assert str(table).splitlines() == [
         "400 episodes, intervals at 95% confidence",
         "",
         f"risk      value  certified      {'bootstrap':>{width}}",
-        f"mean      -0.25       none (1)  {mean:>{width}} (2)",
-        f"cvar:0.1   -7.5       none (1)  {tail:>{width}} (2)",
+        f"mean       -0.3       none (1)  {mean:>{width}} (2)",
+        f"cvar:0.1     -7       none (1)  {tail:>{width}} (2)",
         "",
         "(1) no certified interval: the range of the return is not known; give return_range=(low, high)",
         "(2) unreliable: about 3 of 400 episodes decide it; want 20",

@@ -154,7 +154,7 @@ def test_it_says_what_was_bought(tree):
 
 def test_one_run_alone(runs, tmp_path):
     text = report({"alone": runs["averse"]}, tmp_path / "deep" / "one.html", episodes=200).read_text()
-    assert "1 trained policy on two-roads" in text
+    assert "A trained policy on two-roads, and the same policy before training" in text
     assert "Compared with the untrained policy, A (alone) is" in text
     assert "Differences from the untrained policy" in text
     assert "mean, untrained" in text

@@ -144,10 +144,10 @@ def _mark(note: str | None, notes: list[str]) -> str:
 
 
 def _decimals(row: Row) -> int:
-    """Three digits of the shorter interval's width; of the value itself where both intervals are points."""
+    """Two digits of the shorter interval's width; three of the value itself where both intervals are points."""
     widths = [high - low for low, high in (row.bootstrap, row.certified or row.bootstrap) if high > low]
-    scale = min(widths) if widths else abs(row.value)
-    return min(max(0, 2 - math.floor(math.log10(scale))), MOST_DECIMALS) if scale > 0.0 else 1
+    scale, digits = (min(widths), 2) if widths else (abs(row.value), 3)
+    return min(max(0, digits - 1 - math.floor(math.log10(scale))), MOST_DECIMALS) if scale > 0.0 else 1
 
 
 def _interval(ends: tuple[float, float], decimals: int) -> str:
