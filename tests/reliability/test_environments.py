@@ -102,6 +102,7 @@ def small(monkeypatch):
     def set_room(size):
         for module in (room, tabular, compiled, gymnasium_source):
             monkeypatch.setattr(module, "find_room", lambda: size)
+        monkeypatch.setattr(tabular, "MODEST", 0)
 
     return set_room
 

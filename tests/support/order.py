@@ -11,6 +11,7 @@ ORDER = [
     "random",
     "kernels",
     "making",
+    "parcels",
     "distortion",
     "risk",
     "paths",

@@ -8,7 +8,7 @@ import riskgrad as rg
 from riskgrad.errors import InputError
 from riskgrad.random import Purpose, Stream
 from riskgrad.sources import TabularSource
-from riskgrad.training.batches import select_episodes
+from riskgrad.training.problem import select_episodes
 
 MDP = rg.mdp.two_roads()
 SOURCE = TabularSource(MDP, threads=1)

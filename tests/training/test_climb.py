@@ -7,7 +7,7 @@ import riskgrad as rg
 from riskgrad.ascent import Adam
 from riskgrad.random import Purpose, Stream
 from riskgrad.sources import TabularSource
-from riskgrad.training.batches import select_episodes
+from riskgrad.training.problem import select_episodes
 from riskgrad.weights import worth_at
 
 MDP = rg.mdp.two_roads()

@@ -7,15 +7,14 @@ To add one: a file here with a final subclass of `Backend` that says its `name`;
 """
 
 import inspect
-import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self, TypeVar
 
-from riskgrad.backend.parcels import PROTOCOL
 from riskgrad.errors import InputError
 from riskgrad.kernels.compile import cores
 from riskgrad.kinds import checks_kinds
+from riskgrad.parcels import pickle_plainly
 from riskgrad.registry import PartList
 
 Task = TypeVar("Task")
@@ -49,9 +48,7 @@ class Backend(ABC):
         """How many threads each of its workers may use."""
         return max(1, cores() // self.workers)
 
-    def dumps(self, thing: Any) -> bytes:
-        """Pickle a thing as it travels to a worker; raise where it cannot."""
-        return pickle.dumps(thing, PROTOCOL)
+    dumps: Callable[[Any], bytes] = staticmethod(pickle_plainly)  # pickles what travels to a worker, or raises
 
     def close(self) -> None:  # noqa: B027 - most backends start nothing
         """End what was started for the work."""

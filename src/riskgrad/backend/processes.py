@@ -23,11 +23,11 @@ from types import ModuleType
 from typing import Any, Final, final
 
 from riskgrad.backend.base import Answer, Backend, Task
-from riskgrad.backend.parcels import Package, pack
 from riskgrad.backend.worker import NO_ANSWER, CallError, RemoteTraceback, WorkerProcess
 from riskgrad.checks import check_count
 from riskgrad.errors import WorkerError
 from riskgrad.kernels.compile import cores
+from riskgrad.parcels import Package, pack
 
 LOOK: Final = 0.5  # seconds after which it is looked whether workers live
 GRACE: Final = 10.0  # seconds that a worker has to close its environments

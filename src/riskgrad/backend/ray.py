@@ -26,12 +26,12 @@ from multiprocessing.util import Finalize
 from typing import Any, Final, final
 
 from riskgrad.backend.base import Answer, Backend, Task
-from riskgrad.backend.parcels import PROTOCOL, Package, pack
 from riskgrad.backend.round import GONE, RemoteActor, Round, import_ray, kill
 from riskgrad.backend.supervisor import Supervisor
 from riskgrad.backend.worker import LEFT
 from riskgrad.checks import check_count
 from riskgrad.errors import InputError
+from riskgrad.parcels import PROTOCOL, Package, pack
 
 RETRIES: Final = 3
 MOST_PARCELS: Final = 8  # kept in the object store

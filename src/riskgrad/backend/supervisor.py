@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import Any, Final
 
-from riskgrad.backend.parcels import Package
 from riskgrad.backend.processes import GRACE, LOOK, unnamed_script
 from riskgrad.backend.worker import NO_ANSWER, CallError, WorkerProcess, pack_failure
+from riskgrad.parcels import Package
 
 BITS: Final = ("riskgrad", "numpy", "numba", "gymnasium")  # packages whose versions decide the bits of a run
 MOST_PARCELS: Final = 8  # kept here

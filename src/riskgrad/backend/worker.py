@@ -19,8 +19,8 @@ from types import FrameType
 from typing import Any, Final
 
 from riskgrad.backend.beacon import Beacon, Place, light
-from riskgrad.backend.parcels import PROTOCOL, Package, unpack
 from riskgrad.errors import WorkerError
+from riskgrad.parcels import PROTOCOL, Package, unpack
 
 LEFT: Final = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 

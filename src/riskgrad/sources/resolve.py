@@ -119,10 +119,12 @@ def closing(source: Source, env: Environment) -> Generator[None]:
     try:
         yield
     finally:
-        if source is not env:
-            source.stop_workers()
-        if isinstance(env, str | type):
-            close_or_warn(source, source.fingerprint())
+        try:
+            if isinstance(env, str | type):
+                close_or_warn(source, source.fingerprint())
+        finally:
+            if source is not env:
+                source.stop_workers()
 
 
 def _call_factory(factory: Any, said: EnvOptions) -> tuple[Any, EnvOptions]:

@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.backend import Backend, parse_backend
-from riskgrad.backend.parcels import Parcel
 from riskgrad.backend.worker import CallError
 from riskgrad.checks import check_count, check_pairs, check_theta, check_theta_rows
 from riskgrad.errors import InputError, WorkerError
 from riskgrad.mdp import FiniteMDP
+from riskgrad.parcels import Parcel
 from riskgrad.policy import ObservationStatistics, Policy
 from riskgrad.random import Stream
 from riskgrad.sources.base import Source, Workers, check_fit, shown_to

@@ -34,12 +34,7 @@ from riskgrad.checks import as_reals, check_count, check_pairs, check_theta, che
 from riskgrad.errors import InputError
 from riskgrad.kernels import sampler
 from riskgrad.kernels.compile import contiguous, cores, in_blocks
-from riskgrad.kernels.sampler import MemoryCells
-from riskgrad.kernels.sampler_tables import (
-    outcome_tables,
-    thresholds_of_preferences,
-    thresholds_of_probabilities,
-)
+from riskgrad.kernels.sampler_tables import outcome_tables, thresholds_of_preferences, thresholds_of_probabilities
 from riskgrad.kinds import checks_kinds
 from riskgrad.making import StepLimit, close_or_warn, find_limit
 from riskgrad.mdp import FiniteMDP, from_gymnasium
@@ -53,6 +48,7 @@ from riskgrad.sources.room import NUMBER, cut_to_fit, find_room, refuse_many, re
 from riskgrad.types import Choice, Episodes, FloatArray, IntArray, Returns, States, Steps, digest
 
 LARGEST_TABLE = 1 << 15  # thresholds made before they are used: 256 kB, which stay close to the processor
+MODEST = 1 << 26  # bytes that every machine has room for
 VISIT = 5 * NUMBER  # bytes of a visit: its code and count or reward, state, action and log-probability
 ROWS_PER_THREAD = 4  # with fewer, threads share the episodes of a row
 
@@ -142,8 +138,9 @@ class TabularSource(Source):
     def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
         """Play m episodes of one policy and keep what they visited; see `Source.record`."""
         m, vector = check_count("episodes", episodes), check_theta(theta, policy.dim)
-        refuse_many(m)
         thresholds, cells = self._thresholds(policy, vector[None]).ravel(), self._cells(policy.memory)
+        most = self.horizon if cells is not None else min(self.horizon, len(thresholds))
+        pieces = [(0, m)] if VISIT * most * m <= MODEST else self._cut_to_fit(policy, vector, m, stream, most)
         key = stream.keys(np.zeros(1, dtype=np.int64))[0]
         values, lengths, visited = np.empty(m), np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64)
 
@@ -153,11 +150,10 @@ class TabularSource(Source):
             )
 
         found: list[tuple[IntArray, IntArray]] = []
-        most = self.horizon if cells is not None else min(self.horizon, len(thresholds))
-        for first, last in self._cut_to_fit(policy, vector, m, stream, most):
+        for first, last in pieces:
             found += in_blocks(lambda begin, end, at=first: block(at + begin, at + end), last - first, self.threads)
             kept = VISIT * int(np.sum(visited[:last]))
-            if kept > find_room():
+            if kept > MODEST and kept > find_room():
                 refuse_size(kept, find_room(), last, int(np.max(lengths[:last])))
         codes, counts = zip(*found, strict=True)
         self.watch(lengths)
@@ -234,8 +230,11 @@ class TabularSource(Source):
 
     def _refuse_long(self, policy: Policy, theta: FloatArray, episodes: int, stream: Stream, pair: int = 0) -> None:
         """Refuse episodes of whose steps there are too many; they are counted where the longest would not fit."""
+        longest = VISIT * self.horizon * episodes
+        if longest <= MODEST:
+            return
         refuse_many(episodes)
-        if VISIT * self.horizon * episodes <= find_room():
+        if longest <= find_room():
             return
         lengths = self.returns(policy, theta[None], episodes, stream, np.full(1, pair)).lengths
         size = VISIT * int(np.sum(lengths))
@@ -246,6 +245,7 @@ class TabularSource(Source):
         self, policy: Policy, theta: FloatArray, episodes: int, stream: Stream, most: int
     ) -> list[tuple[int, int]]:
         """Cut episodes into pieces, each of which fits whatever it visits; `most` is what one of them can visit."""
+        refuse_many(episodes)
         if VISIT * most * episodes <= find_room():
             return [(0, episodes)]
         lengths = self.returns(policy, theta[None], episodes, stream, np.zeros(1, dtype=np.int64)).lengths[0]
@@ -266,7 +266,8 @@ class TabularSource(Source):
         memory: Memory | None = None,
     ) -> Returns:
         m, cells = check_count("episodes", episodes), self._cells(memory)
-        refuse_many(m, rows)
+        if 2 * NUMBER * m * rows > MODEST:
+            refuse_many(m, rows)
         keys = stream.keys(check_pairs(pairs, rows))
         answer = Returns(values=np.empty((rows, m)), lengths=np.empty((rows, m), dtype=np.int64))
         step = max(1, LARGEST_TABLE // (int(self._tables.size) * (1 if cells is None else cells.n_cells)))
@@ -287,7 +288,7 @@ class TabularSource(Source):
         self,
         thresholds: NDArray[np.uint64],
         keys: NDArray[np.uint64],
-        cells: MemoryCells | None,
+        cells: sampler.MemoryCells | None,
         values: FloatArray,
         lengths: IntArray,
         threads: int,
@@ -307,12 +308,12 @@ class TabularSource(Source):
 
         in_blocks(block, len(values), threads)
 
-    def _cells(self, memory: Memory | None) -> MemoryCells | None:
+    def _cells(self, memory: Memory | None) -> sampler.MemoryCells | None:
         """Give the cells of a memory as the sampler reads them."""
         if memory is None:
             return None
         steps = np.minimum(np.arange(self.mdp.horizon), memory.horizon - 1)
-        return MemoryCells(memory.cells, memory.cells_of_times[steps], memory.edges_of_returns.copy())
+        return sampler.MemoryCells(memory.cells, memory.cells_of_times[steps], memory.edges_of_returns.copy())
 
     def _thresholds(self, policy: Policy, thetas: FloatArray) -> NDArray[np.uint64]:
         """Give the thresholds [P, S, 2^L] of policies with checked parameters [P, d]; memory makes S cells * S."""

@@ -12,20 +12,40 @@ Each is an event in the record of the run. A floor of 0 switches all of them off
 
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from riskgrad.checks import check_count, check_share
+from riskgrad.checks import check_count, check_share, check_theta
+from riskgrad.errors import InputError
+from riskgrad.policy import Policy
 from riskgrad.risk import RiskMeasure
 from riskgrad.risk.base import error_of_mean
 from riskgrad.settings import Rule, option
-from riskgrad.training.algorithm import Algorithm, Info, State
-from riskgrad.training.batches import check_behavior, find_floor
+from riskgrad.training.algorithm import Algorithm, Circumstances, Info, State
 from riskgrad.training.normalization import policy_after
 from riskgrad.training.problem import Problem
 from riskgrad.types import FloatArray, Gradient
 from riskgrad.weights import MOST_HALVINGS, log_ratios, ratios_from_logs, worth, worth_at
+
+
+def check_behavior(name: str, behavior: Any) -> "str | tuple[Policy, ArrayLike]":
+    """Refuse what is neither "current" nor a pair of a policy and its parameters."""
+    if isinstance(behavior, str) and behavior == "current":
+        return behavior
+    if isinstance(behavior, tuple):
+        pair = cast("tuple[Any, ...]", behavior)
+        if len(pair) == 2 and isinstance(pair[0], Policy):
+            check_theta(pair[1], pair[0].dim)
+            return pair
+    advice = "a log is given as the environment"
+    raise InputError(name, 'be "current" or a pair (policy, theta)', cast("object", behavior), advice)
+
+
+def find_floor(case: Circumstances, own: Algorithm) -> float:
+    """Give the default floor of the effective sample size: lower where no fresh batch of the current policy comes."""
+    return 0.9 if own.behavior == "current" and not own.reuse_batch and not case.is_log else 0.1
 
 
 @dataclass(frozen=True)

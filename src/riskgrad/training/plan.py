@@ -22,9 +22,8 @@ from riskgrad.sources import Source
 from riskgrad.theory import Schedule
 from riskgrad.theory import schedule as theorem
 from riskgrad.training.algorithm import TIMES_JUDGED, Algorithm, Circumstances, Defaults, State, choose_algorithm
-from riskgrad.training.batches import choose_batches
 from riskgrad.training.normalization import FIRST_EPISODES, check_normalizable, first_cost
-from riskgrad.training.problem import Problem
+from riskgrad.training.problem import Problem, choose_batches
 from riskgrad.types import Choice, FloatArray, States, describe, digest
 
 AUTO: Final = "auto"

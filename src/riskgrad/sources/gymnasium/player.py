@@ -15,9 +15,9 @@ from gymnasium import Space
 from gymnasium.vector import VectorEnv
 
 from riskgrad.backend.beacon import watch
-from riskgrad.backend.parcels import Parcel
 from riskgrad.errors import InputError
 from riskgrad.making import find_limit, strip_wrappers
+from riskgrad.parcels import Parcel
 from riskgrad.sources.gymnasium.blocks import Batch, BlockResult, EpisodeBlock, Lot
 from riskgrad.sources.gymnasium.lanes import SingleLanes
 from riskgrad.sources.gymnasium.readings import has_parts

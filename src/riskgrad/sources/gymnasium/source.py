@@ -26,13 +26,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from riskgrad.backend import Backend, Serial, parse_backend
-from riskgrad.backend.parcels import Parcel
 from riskgrad.backend.worker import CallError
 from riskgrad.checks import check_count, check_discount, check_pairs, check_positive, check_theta, check_theta_rows
 from riskgrad.descriptions import describe_spaces
 from riskgrad.errors import EpisodeError, InputError
 from riskgrad.kernels.compile import contiguous
 from riskgrad.kinds import checks_kinds
+from riskgrad.parcels import Parcel
 from riskgrad.policy import Greedy, ObservationStatistics, Policy
 from riskgrad.random import Stream, environment_seeds
 from riskgrad.sources.base import EnvOptions, Source, Workers, check_fit, shown_to

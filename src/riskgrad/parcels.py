@@ -28,6 +28,11 @@ class PicklerMaker(Protocol):
         ...
 
 
+def pickle_plainly(thing: Any) -> bytes:
+    """Pickle a thing by reference to what it is made of; raise where that cannot be found by its name."""
+    return pickle.dumps(thing, PROTOCOL)
+
+
 class Parcel:
     """Bytes that a worker is sent once.
 
