@@ -92,9 +92,9 @@ def peer_cells(problem: EnvProblem, stored: Sequence[dict[str, Any]]) -> str:
     found = [row for row in stored if problem.risk in row["values"] and row["env"] == name_env(problem)]
     if not found:
         return "- | - | -"
-    median = np.median([row["values"][problem.risk] for row in found])
+    median = round(float(np.median([row["values"][problem.risk] for row in found])), 4)
     seconds, steps = (np.mean([row[key] for row in found]) for key in ("seconds", "steps"))
-    return f"{median:.4g} | {seconds:.0f} | {steps:,.0f}"
+    return f"{median + 0.0:.4g} | {seconds:.0f} | {steps:,.0f}"
 
 
 def measure_peers(problems: Sequence[EnvProblem], seeds: Sequence[int], seconds: int, steps: int) -> None:
@@ -123,7 +123,7 @@ def print_peers() -> None:
     print("| environment | seed | episodes | steps | s | level first after | reached |")
     print("|---|---|---|---|---|---|---|")
     for row in sorted(json.loads(STORED.read_text()), key=lambda row: (row["env"], row["seed"])):
-        reached = ", ".join(f"{risk} {value:.4g}" for risk, value in row["values"].items())
+        reached = ", ".join(f"{risk} {round(value, 4) + 0.0:.4g}" for risk, value in row["values"].items())
         first = "-" if row["first"] is None else f"{row['first']} episodes"
         spent = f"{row['episodes']:,} | {row['steps']:,} | {row['seconds']:.0f}"
         print(f"| {row['env'].split('/')[-1]} | {row['seed']} | {spent} | {first} | {reached} |")
