@@ -1,9 +1,12 @@
-"""Work in blocks and the layout of arrays."""
+"""Work in blocks, the layout of arrays, and what is compiled when."""
+
+import gc
 
 import numpy as np
 import pytest
 
 from riskgrad.kernels import compile as compiling
+from riskgrad.kernels.compiling import watch_compiling
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -35,3 +38,29 @@ def test_kernels_get_contiguous_writable_arrays():
         assert np.array_equal(found, given)
     good = np.arange(6.0)
     assert compiling.contiguous(good, np.float64) is good
+
+
+def test_no_garbage_is_sought_while_a_function_is_compiled_and_it_is_sought_again_after():
+    seen = []
+    with watch_compiling(lambda: seen.append(gc.isenabled())):
+        assert compiling.fresh_kernel(lambda x: x + 4)(1) == 5
+    assert seen == [False]
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        assert compiling.fresh_kernel(lambda x: x + 5)(1) == 6
+        assert not gc.isenabled(), "who has turned it off finds it off"
+    finally:
+        gc.enable()
+
+
+def test_a_helper_becomes_machine_code_within_the_kernel_that_calls_it_and_not_before():
+    helper = compiling.helper(lambda x: 3.0 * x + 1.0)
+    kernel = compiling.fresh_kernel(lambda x: helper(helper(x)))
+    assert kernel(2.0) == 22.0
+    (code,) = [found.library for found in helper.overloads.values()]
+    assert code.get_pointer_to_function("any") == 0
+    with pytest.raises(ValueError, match="object caching not enabled"):
+        code._get_compiled_object()
+    (code,) = [found.library for found in kernel.overloads.values()]
+    assert code._get_compiled_object()

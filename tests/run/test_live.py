@@ -21,10 +21,13 @@ TRAIN = "import riskgrad as rg; rg.train('two-roads', 'cvar:0.1', algorithm='sco
 LINE = {"iteration": 4, "risk": -3.25, "mean": 1.5, "gradient_norm": None, "episodes": 500}
 
 
-def in_terminal(code):
-    """What a script shows on a terminal of 120 columns."""
+SLOW = pytest.mark.skipif(not os.environ.get("RISKGRAD_NEED_LEARNING"), reason="slow; the gate runs it")
+
+
+def in_terminal(code, **more):
+    """What a script shows on a terminal of 120 columns, with more environment variables."""
     control, terminal = pty.openpty()
-    environment = {**os.environ, "COLUMNS": "120", "TERM": "xterm"}
+    environment = {**os.environ, "COLUMNS": "120", "TERM": "xterm", **more}
     shown = []
 
     def read():
@@ -52,6 +55,21 @@ def test_a_terminal_shows_a_bar_and_a_pipe_nothing():
     assert "risk -" in shown
     piped = subprocess.run([sys.executable, "-c", TRAIN.format(6, "")], capture_output=True, text=True, check=True)
     assert (piped.stdout, piped.stderr) == ("", "")
+
+
+@SLOW
+def test_a_first_run_counts_what_it_compiles_and_compiles_no_more_than_it_did(tmp_path):
+    """The bounds are a few above what there was; a second kind of array for one kernel is a few, a kernel ten or so."""
+    for env, most in (("two-roads", 85), ("CartPole-v1", 130)):
+        code = f"import riskgrad as rg; rg.train({env!r}, 'cvar:0.1', iterations=2)"
+        shown = in_terminal(code, NUMBA_CACHE_DIR=str(tmp_path / env))
+        counts = [int(count) for count in re.findall(rf"{COMPILING}: (\d+) functions", shown)]
+        assert counts == sorted(counts)
+        assert len(set(counts)) > 5, "it moves on while one waits"
+        assert 20 < counts[-1] <= most
+        again = in_terminal(code, NUMBA_CACHE_DIR=str(tmp_path / env))
+        assert COMPILING not in again
+        assert "2/2" in again
 
 
 def test_true_writes_lines_where_there_is_no_terminal_and_false_nothing(capsys):
@@ -87,6 +105,8 @@ def test_a_notebook_shows_a_bar_that_is_drawn_anew(monkeypatch):
     monkeypatch.setitem(sys.modules, "IPython", types.ModuleType("IPython"))
     monkeypatch.setitem(sys.modules, "IPython.display", display_module)
     with Live(Console(force_jupyter=True), 10, "<cvar:0.1>") as live:
+        assert numba.njit(lambda x: x + 3)(1) == 4
+        assert f"{COMPILING}: 1 functions" in drawn[-1]
         live(LINE, None)
     assert 'value="0"' in drawn[0]
     assert "&lt;cvar:0.1&gt;" in drawn[-1]

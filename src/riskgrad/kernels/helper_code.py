@@ -1,8 +1,8 @@
 """The code of helpers, which stays in LLVM's language until a kernel that calls them is made machine code.
 
 Numba optimizes each function that it compiles and makes machine code of it, and does both again for what it calls
-within every caller. Nobody runs the first of these for a helper: leaving it out takes a quarter off what a first run on
-CartPole compiles. What the helper does is the same, and so is the machine code that a kernel makes of it.
+within every caller. Nobody runs the first of these for a helper: without it a first run on CartPole takes three
+quarters of the time. What kernels compute is the same to the bit.
 
 A helper must not raise or print: for these its code would need the address of Python objects, which nobody gives it.
 """

@@ -70,6 +70,7 @@ class TerminalBar:
             console=console,
         )
         self._task = self._bar.add_task(label, total=total, words="")
+        self._compiled = 0
 
     def start(self) -> None:
         """Draw it."""
@@ -80,8 +81,9 @@ class TerminalBar:
         self._bar.update(self._task, completed=done, words=words)
 
     def wait(self) -> None:
-        """Say what is waited for in the place of numbers."""
-        self._bar.update(self._task, words=COMPILING)
+        """Say what is waited for in the place of numbers, and count."""
+        self._compiled += 1
+        self._bar.update(self._task, words=f"{COMPILING}: {self._compiled} functions")
 
     def stop(self) -> None:
         """Draw it for the last time."""
@@ -93,7 +95,7 @@ class NotebookBar:
 
     def __init__(self, label: str, total: int) -> None:
         self._label, self._total = label, total
-        self._done, self._words, self._drawn = 0, "", 0.0
+        self._done, self._words, self._drawn, self._compiled = 0, "", 0.0, 0
         self._handle: Any = None
 
     def start(self) -> None:
@@ -108,8 +110,9 @@ class NotebookBar:
             self._draw()
 
     def wait(self) -> None:
-        """Say what is waited for in the place of numbers."""
-        self._words = COMPILING
+        """Say what is waited for in the place of numbers, and count."""
+        self._compiled += 1
+        self._words = f"{COMPILING}: {self._compiled} functions"
         self._draw()
 
     def stop(self) -> None:
