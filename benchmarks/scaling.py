@@ -115,7 +115,7 @@ def simulate(load: Load, workers: int, costs: Costs) -> float:
 
 def main() -> None:
     costs = read_costs(Path(__file__).with_name("cluster.md"))
-    print("| an iteration | " + " | ".join(f"{count:,} workers" for count in WORKERS) + " |")
+    print("| an iteration | " + " | ".join(f"{count:,} worker{'s' if count > 1 else ''}" for count in WORKERS) + " |")
     print("|---" * (len(WORKERS) + 1) + "|")
     for load in LOADS:
         alone = load.episodes * load.steps * load.step
