@@ -205,6 +205,7 @@ def list_calls(p):
         "ascent.ConstantStep": (rg.ascent.ConstantStep, {"step_size": 0.1}),
         "ascent.parse_ascent": (rg.ascent.parse_ascent, {"step_size": "adam:0.1"}),
         "backend.Processes": (rg.backend.Processes, {"workers": 2}),
+        "backend.Ray": (rg.backend.Ray, {"workers": 2, "address": "auto", "retries": 1}),
         "backend.Patient": (rg.backend.Patient, {"workers": 2}),
         "backend.parse_backend": (rg.backend.parse_backend, {"text": "processes:2"}),
         "distortion.Custom": (rg.distortion.Custom, {"g": lambda s: s * s}),
@@ -289,6 +290,7 @@ def list_calls(p):
         "risk.check_sample": (rg.risk.check_sample, {"values": values, "weights": [1.0, 1.0, 2.0]}),
         "run.TensorBoard": (rg.run.TensorBoard, {"folder": p.folder / "board"}),
         "run.Tracker": (make_tracker, {"to": "wandb"}),
+        "sources.SharedSource": (rg.sources.SharedSource, {"source": p.source, "backend": "serial"}),
         "sources.TabularSource": (rg.sources.TabularSource, {"mdp": p.mdp}),
         "sources.TabularSource.returns": (
             p.source.returns,
