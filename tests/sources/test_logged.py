@@ -149,7 +149,8 @@ def test_refuses_a_bad_log_in_one_line(columns, message):
     ("options", "message"),
     [
         ({"discount": 1.5}, "discount must be in"),
-        ({"n_actions": 0}, "n_actions must be a positive integer"),
+        ({"n_actions": 0}, "n_actions must be an integer of at least 1"),
+        ({"n_actions": 10**5000}, "n_actions must fit into 64 bits"),
         ({"return_range": (-1.0, 10.0)}, "return_range must (hold every logged return|be two finite numbers)"),
         ({"return_range": (-np.inf, 10.0)}, "return_range must (hold every logged return|be two finite numbers)"),
     ],

@@ -100,13 +100,13 @@ class Watch:
 
 def imports_named(words):
     """Give the modules that a command line itself names, as the environment: in its place, or after --env."""
-    found = set()
-    for before, word in zip(["", *words], words, strict=False):
-        is_value = before.startswith("-") and before not in (*ALONE, "--env")
-        module = word.removeprefix("--env=").rpartition(":")[0]
-        if module and not is_value:
-            parts = module.split(".")
-            found |= {".".join(parts[: k + 1]) for k in range(len(parts))}
+    found, flag = set(), ""  # a flag takes the next word, whatever that looks like
+    for word in words:
+        named = word if flag == "--env" else "" if flag else word.removeprefix("--env=")
+        is_flag = not flag and word.startswith("-") and word not in ALONE and "=" not in word
+        flag = word if is_flag else ""
+        parts = named.rpartition(":")[0].split(".")
+        found |= {".".join(parts[: k + 1]) for k in range(len(parts))}
     return found
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskgrad.checks import LARGEST_RETURN, are_usable, as_array, as_reals, check_path
+from riskgrad.checks import LARGEST_COUNT, LARGEST_RETURN, are_usable, as_array, as_reals, check_count, check_path
 from riskgrad.errors import InputError, RiskgradError
 from riskgrad.sources.room import refuse_long_log
 from riskgrad.types import FloatArray, IntArray
@@ -126,9 +126,10 @@ def index_column(name: str, column: NDArray[Any], count: int | None = None) -> I
     """Check that a column holds integers from 0, and below `count` where it is given."""
     if column.dtype.kind not in "iu":
         raise InputError(f"column {name}", "hold integers", str(column.dtype))
-    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
-        raise InputError(f"n_{name}s", "be a positive integer", count)
+    if count is not None:
+        check_count(f"n_{name}s", count)
     _require(column >= 0, name, "be an integer from 0", column)
+    _require(column <= LARGEST_COUNT, name, "fit into 64 bits with a sign", column)
     if count is not None:
         _require(column < count, name, f"be one of 0 .. {count - 1}", column)
     return column.astype(np.int64, copy=False)
