@@ -107,7 +107,7 @@ def imports_named(words):
         flag = word if is_flag else ""
         parts = named.rpartition(":")[0].split(".")
         found |= {".".join(parts[: k + 1]) for k in range(len(parts))}
-    return found
+    return found - {""}
 
 
 def changed_bytes(content, rng):
