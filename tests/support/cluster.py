@@ -17,7 +17,7 @@ SETTINGS = {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # binds to 127.0.0.1 alone
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_worker_niceness": "0",
-    # a node that is gone is noticed in a second or two, not in half a minute
+    # nodes are looked after more often than by default
     "RAY_health_check_initial_delay_ms": "500",
     "RAY_health_check_period_ms": "300",
     "RAY_health_check_timeout_ms": "1000",
