@@ -27,3 +27,15 @@ def test_each_is_what_numpy_gives(size):
     assert len(twice) == 2 * (size + 4)
     assert whole.dtype == np.int64
     assert np.array_equal(whole[:5], numbers)
+
+
+@fresh_kernel
+def aligned(size):
+    return arrays.aligned_zeros(size)
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, 8, 9, 1001])
+def test_aligned_zeros_begin_with_a_line_of_the_cache(size):
+    for found in [aligned(size) for _ in range(5)]:
+        assert np.array_equal(found, np.zeros(size))
+        assert found.ctypes.data % 64 == 0

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from riskgrad.kernels import batch_passes, network_passes
+from riskgrad.kernels.compile import kernel
 from riskgrad.kernels.formulas import exp_of, tanh_of
+from riskgrad.kernels.layers import empty_room, gather_entries, run_layers
 
 
 def layers_of(theta, sizes):
@@ -54,6 +56,30 @@ def test_outputs_are_sums_in_the_order_of_the_inputs(sizes, relu):
     everyone = np.empty((len(thetas), len(rows), sizes[-1]))
     network_passes.forward_all(0, len(rows), thetas, inputs, sizes, relu, everyone)
     assert np.array_equal(everyone[rows, np.arange(len(rows))], expected)
+
+
+@kernel
+def run_in_given_order(thetas, rows, inputs, sizes, relu, outputs):
+    """Take observations through their networks in one turn, in the order in which they come."""
+    room = empty_room(len(rows), sizes)
+    for b in range(len(rows)):
+        room.rows[b] = rows[b]
+        gather_entries(room, b, inputs, b, sizes[0])
+    run_layers(thetas, room, len(rows), sizes, relu)
+    for b in range(len(rows)):
+        for j in range(sizes[-1]):
+            outputs[b, j] = room.units[b * sizes[-1] + j]
+
+
+@pytest.mark.parametrize(
+    "rows", [[0, 1, 1, 0, 0, 0, 0, 0, 1], [0, 1, 0, 0, 2, 2, 0, 2, 2, 2, 2], [2, 1, 0], [1]], ids=str
+)
+def test_neighbors_need_not_share_a_network(sizes, rows):
+    thetas, _, inputs = networks(sizes)
+    chosen, outputs = np.array(rows), np.empty((len(rows), sizes[-1]))
+    run_in_given_order(thetas, chosen, inputs, sizes, False, outputs)
+    expected = [plain_units(thetas[p], x, sizes, False)[-1] for p, x in zip(rows, inputs, strict=False)]
+    assert np.array_equal(outputs, expected)
 
 
 def plain_pullback(theta, inputs, sizes, relu, cotangents):

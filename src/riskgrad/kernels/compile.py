@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskgrad.kernels.compiling import pause_collecting
-from riskgrad.kernels.helper_code import HelperCompiler
+from riskgrad.kernels.helper_code import HelperCompiler, InlineCompiler
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 Answer = TypeVar("Answer")
@@ -78,8 +78,12 @@ def helper(function: Kernel) -> Kernel:
 
 
 def inline_helper(function: Kernel) -> Kernel:
-    """Compile a helper whose machine code is put where it is called: no call, and no counting of references."""
-    return cast("Kernel", numba.njit(forceinline=True, **HELPER)(function))
+    """Compile a helper whose machine code is put where it is called: no call, and no counting of references.
+
+    What it writes to one of its arrays must not be part of another one.
+    """
+    options: dict[str, Any] = {**HELPER, "pipeline_class": InlineCompiler, "forceinline": True}
+    return cast("Kernel", numba.njit(**options)(function))
 
 
 def contiguous(array: NDArray[Any], dtype: type[Scalar]) -> NDArray[Scalar]:

@@ -5,6 +5,9 @@ within every caller. Nobody runs the first of these for a helper: without it a f
 quarters of the time. What kernels compute is the same to the bit.
 
 A helper must not raise or print: for these its code would need the address of Python objects, which nobody gives it.
+
+An inline helper promises more: what it writes to one of its arrays, it reads from no other one. Without that promise,
+which numba has no word for, its loops would ask again and again whether the arrays overlap.
 """
 
 from typing import Any
@@ -45,3 +48,14 @@ class HelperCompiler(Compiler):
     def __init__(self, typingctx: Any, targetctx: Any, library: Any, *rest: Any) -> None:
         del library
         super().__init__(typingctx, targetctx, _LinkedCode(targetctx.codegen(), "helper"), *rest)
+
+
+class InlineCompiler(HelperCompiler):
+    """The compiler of helpers, for one whose arrays do not overlap where it writes."""
+
+    def __init__(
+        self, typingctx: Any, targetctx: Any, library: Any, args: Any, answer: Any, flags: Any, *rest: Any
+    ) -> None:
+        apart = flags.copy()
+        apart.noalias = True
+        super().__init__(typingctx, targetctx, library, args, answer, apart, *rest)

@@ -144,25 +144,23 @@ def run_networks_in_turn(
 ) -> None:
     """Write the logits units[0, :n_out] of larger networks, thetas[rows], for the entries that there are.
 
-    Neighbors in the order [live] that play the same policy go through its layers together.
+    Neighbors in the order [live] go through their layers together, whether or not they play the same policy.
     """
-    first, n_out = 0, widths[-1]
-    while first < live:
-        row, last = rows[order[first]], first
-        while last < min(first + TOGETHER, live) and rows[order[last]] == row:
-            b, lane = last - first, order[last]
+    n_out = widths[-1]
+    for first in range(0, live, TOGETHER):
+        size = min(TOGETHER, live - first)
+        for b in range(size):
+            lane = order[first + b]
             for k in range(counts[lane]):
                 room.indices[b, k], room.values[b, k] = indices[k, lane], entries[k, lane]
-            room.counts[b] = counts[lane]
-            last += 1
-        run_layers(thetas[row], room, last - first, widths, relu)
-        for b in range(last - first):
+            room.rows[b], room.counts[b] = rows[lane], counts[lane]
+        run_layers(thetas, room, size, widths, relu)
+        for b in range(size):
             lane = order[first + b]
             for a in range(n_out):
                 units[0, a, lane] = room.units[b * n_out + a]
             if n_out == 2:
                 units[0, 0, lane] = units[0, 1, lane] - units[0, 0, lane]
-        first = last
 
 
 @inline_helper

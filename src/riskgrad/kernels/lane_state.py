@@ -26,6 +26,7 @@ import numpy as np
 from numba import types  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 from numba.extending import intrinsic, overload  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 
+from riskgrad.kernels.arrays import aligned_zeros
 from riskgrad.kernels.compile import helper, inline_helper
 from riskgrad.kernels.streams import Words
 from riskgrad.types import FloatArray, IntArray
@@ -105,14 +106,14 @@ def empty_lanes(state_size: int, n_features: int, widest: int, n_weights: int) -
         for i in range(n_features):
             indices[i, lane] = i
     return LaneState(
-        states=np.zeros((state_size, LANES)),
+        states=aligned_zeros(state_size * LANES).reshape(state_size, LANES),
         streams=np.zeros((1, LANES), dtype=np.uint64),
         choices=np.zeros(LANES, dtype=np.uint64),
-        weights=np.zeros((n_weights, LANES)),
+        weights=aligned_zeros(n_weights * LANES).reshape(n_weights, LANES),
         indices=indices,
-        entries=np.zeros((1, n_features, LANES)),
+        entries=aligned_zeros(n_features * LANES).reshape(1, n_features, LANES),
         counts=counts,
-        units=np.zeros((2, widest, LANES)),
+        units=aligned_zeros(2 * widest * LANES).reshape(2, widest, LANES),
         actions=np.zeros(LANES, dtype=np.int64),
         over=np.ones(LANES, dtype=np.int64),
         totals=np.zeros(LANES),

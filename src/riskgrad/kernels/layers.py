@@ -1,16 +1,19 @@
-"""The layers of a compiled network, which are read from a flat vector, for several observations at once.
+"""The layers of compiled networks, which are read from flat vectors, for several observations at once.
 
     units[j] = bias[j] + inputs[0] * weights[0, j] + inputs[1] * weights[1, j] + ...
 
 bent by tanh or relu are the inputs of the next layer. Sums run in the order of the inputs, each observation by itself,
-so that an answer has the same bits on every machine, and whatever else is taken through the network with it.
+so that an answer has the same bits on every machine, and whatever else is taken through the layers with it.
+
+Observations of different networks go through their layers side by side: the sums of one network wait for one another,
+and so do the steps of a hyperbolic tangent, while the processor can work on those of another.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from riskgrad.kernels.arrays import ZERO, largest
+from riskgrad.kernels.arrays import ZERO, aligned_zeros, largest
 from riskgrad.kernels.compile import helper, inline_helper
 from riskgrad.kernels.elementary import TANHS_AT_ONCE, write_tanhs
 from riskgrad.kernels.layer_sums import (
@@ -27,13 +30,14 @@ from riskgrad.kernels.layer_sums import (
 )
 from riskgrad.types import FloatArray, IntArray
 
-TOGETHER = 16  # observations at most that are taken through a network together
+TOGETHER = 16  # observations at most that are taken through the layers together
 
 
 class Room(NamedTuple):
     """What a layer is computed in, for n observations at most and w units at most.
 
     Attributes:
+        rows: which network each observation goes through [n]; neighbors of one network share its weights.
         values, counts: what goes into the first layer, without zeros [n, w + 1], [n]; with room for one too many.
         indices: which inputs these are [n, w + 1].
         inputs: what goes into a later layer, flat: the units of an observation, then those of the next.
@@ -41,6 +45,7 @@ class Room(NamedTuple):
         powers, rests: for the hyperbolic tangent (see `write_tanhs`).
     """
 
+    rows: IntArray
     values: FloatArray
     counts: IntArray
     indices: IntArray
@@ -55,13 +60,14 @@ def empty_room(size: int, sizes: IntArray) -> Room:
     """Make room for at most `size` observations."""
     n, width = max(1, min(size, TOGETHER)), largest(sizes)
     return Room(
+        rows=np.zeros(n, dtype=np.int64),
         values=np.empty((n, width + 1)),
         counts=np.zeros(n, dtype=np.int64),
         indices=np.empty((n, width + 1), dtype=np.int64),
-        inputs=np.empty(n * width),
-        units=np.empty(n * width),
-        powers=np.empty(TANHS_AT_ONCE),
-        rests=np.empty(TANHS_AT_ONCE),
+        inputs=aligned_zeros(n * width),
+        units=aligned_zeros(n * width),
+        powers=aligned_zeros(TANHS_AT_ONCE),
+        rests=aligned_zeros(TANHS_AT_ONCE),
     )
 
 
@@ -76,32 +82,77 @@ def gather_entries(room: Room, b: int, inputs: FloatArray, row: int, n_in: int) 
 
 
 @inline_helper
-def _write_biases(theta: FloatArray, start: Index, units: FloatArray, n: Index, n_out: Index) -> None:
+def _write_biases(
+    thetas: FloatArray, dim: Index, start: Index, rows: IntArray, n: Index, units: FloatArray, n_out: Index
+) -> None:
+    """Begin the units of n observations with the biases of their networks, which stand from `start` on."""
     for b in range(n):
+        at = np.uint64(rows[b]) * dim + start
         for j in range(n_out):
             # no negative zero, which adding the product of a zero would change
-            units[b * n_out + j] = theta[start + j] + 0.0
+            units[b * n_out + j] = thetas[at + j] + 0.0
+
+
+@inline_helper
+def _add_first_layer(
+    thetas: FloatArray,
+    dim: int,
+    rows: IntArray,
+    indices: IntArray,
+    values: FloatArray,
+    counts: IntArray,
+    n: int,
+    units: FloatArray,
+    n_out: int,
+) -> None:
+    """Add weights . inputs to the units of n observations, for the inputs that are not zero."""
+    for b in range(n):
+        add_entries(thetas, rows[b] * dim, indices[b], values[b], counts[b], units, b * n_out, n_out)
+
+
+@inline_helper
+def _same_network(rows: IntArray, begin: Index, count: Index, end: Index) -> bool:
+    """Whether there are so many observations from `begin` on, and all of them go through one network."""
+    if begin + count > end:
+        return False
+    same = True
+    for b in range(begin + ONE, begin + count):
+        same = same and rows[b] == rows[begin]
+    return same
 
 
 @inline_helper
 def _add_later_layer(
-    theta: FloatArray, start: Index, inputs: FloatArray, n: Index, n_in: Index, units: FloatArray, n_out: Index
+    thetas: FloatArray,
+    dim: Index,
+    start: Index,
+    rows: IntArray,
+    inputs: FloatArray,
+    n: Index,
+    n_in: Index,
+    units: FloatArray,
+    n_out: Index,
 ) -> None:
-    """Add weights . inputs to the units of n observations, whose inputs are all there, in order."""
+    """Add weights . inputs to the units of n observations, whose inputs are all there, in order.
+
+    Neighbors of one network share each weight that is fetched: two of them, or four where there are few outputs.
+    """
     done = NONE
-    if n_out < FEW_OUTPUTS:
-        while done + FOUR <= n:
+    while done < n:
+        first, x, u = np.uint64(rows[done]) * dim + start, done * n_in, done * n_out
+        if n_out < FEW_OUTPUTS and _same_network(rows, done, FOUR, n):
             for j in range(NONE, n_out - n_out % TWO, TWO):
-                add_two_outputs_to_four(theta, start, inputs, done * n_in, n_in, units, done * n_out, n_out, j, j + ONE)
+                add_two_outputs_to_four(thetas, first, inputs, x, n_in, units, u, n_out, j, j + ONE)
             if n_out % TWO == ONE:  # the same output twice
                 j = n_out - ONE
-                add_two_outputs_to_four(theta, start, inputs, done * n_in, n_in, units, done * n_out, n_out, j, j)
+                add_two_outputs_to_four(thetas, first, inputs, x, n_in, units, u, n_out, j, j)
             done += FOUR
-    while done + TWO <= n:
-        add_to_two(theta, start, inputs, done * n_in, n_in, units, done * n_out, n_out)
-        done += TWO
-    if done < n:
-        add_to_one(theta, start, inputs, done * n_in, n_in, units, done * n_out, n_out)
+        elif _same_network(rows, done, TWO, n):
+            add_to_two(thetas, first, inputs, x, n_in, units, u, n_out)
+            done += TWO
+        else:
+            add_to_one(thetas, first, inputs, x, n_in, units, u, n_out)
+            done += ONE
 
 
 @inline_helper
@@ -115,18 +166,30 @@ def _bend(room: Room, count: int, relu: bool) -> None:
 
 
 @helper
-def run_layers(theta: FloatArray, room: Room, n: int, sizes: IntArray, relu: bool) -> None:
-    """Take the inputs of n observations, which are in the room, through all layers; leave the outputs in its units."""
-    last, start, units = len(sizes) - 2, ZERO, room.units
+def run_layers(thetas: FloatArray, room: Room, n: int, sizes: IntArray, relu: bool) -> None:
+    """Take the inputs of n observations, which are in the room, through the layers of their networks in thetas [P, d].
+
+    The outputs are left in the room's units.
+    """
+    flat, dim = thetas.ravel(), thetas.shape[1]
+    last, start, rows, units = len(sizes) - 2, ZERO, room.rows, room.units
     for layer in range(last + 1):
         n_in, n_out = sizes[layer], sizes[layer + 1]
-        _write_biases(theta, np.uint64(start + n_in * n_out), units, np.uint64(n), np.uint64(n_out))
+        biases = np.uint64(start + n_in * n_out)
+        _write_biases(flat, np.uint64(dim), biases, rows, np.uint64(n), units, np.uint64(n_out))
         if layer == 0:
-            for b in range(n):
-                add_entries(theta, start, room.indices[b], room.values[b], room.counts[b], units, b * n_out, n_out)
+            _add_first_layer(flat, dim, rows, room.indices, room.values, room.counts, n, units, n_out)
         else:
             _add_later_layer(
-                theta, np.uint64(start), room.inputs, np.uint64(n), np.uint64(n_in), units, np.uint64(n_out)
+                flat,
+                np.uint64(dim),
+                np.uint64(start),
+                rows,
+                room.inputs,
+                np.uint64(n),
+                np.uint64(n_in),
+                units,
+                np.uint64(n_out),
             )
         start += (n_in + 1) * n_out
         if layer < last:

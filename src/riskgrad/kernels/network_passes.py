@@ -1,7 +1,8 @@
 """The compiled network: forward through its layers (see `layers`), actions drawn from its outputs, and backward.
 
-Observations that go through the same network are taken through it together, one layer after the other, so that its
-weights are fetched from memory once for all of them. An answer has the same bits whatever else is in the batch.
+Several observations are taken through their networks together, one layer after the other. Those of one network are
+neighbors, so that its weights are fetched from memory once for all of them. An answer has the same bits whatever else
+is in the batch.
 """
 
 import numpy as np
@@ -37,18 +38,15 @@ def forward(
     for begin in range(0, len(rows), SORTED):
         end = min(begin + SORTED, len(rows))
         _sort_by_row(rows, begin, end, order)
-        first = 0
-        while first < end - begin:
-            row, last = rows[order[first]], first + 1
-            while last < min(first + TOGETHER, end - begin) and rows[order[last]] == row:
-                last += 1
-            for b in range(first, last):
-                gather_entries(room, b - first, inputs, order[b], sizes[0])
-            run_layers(thetas[row], room, last - first, sizes, relu)
-            for b in range(first, last):
+        for first in range(0, end - begin, TOGETHER):
+            size = min(TOGETHER, end - begin - first)
+            for b in range(size):
+                room.rows[b] = rows[order[first + b]]
+                gather_entries(room, b, inputs, order[first + b], sizes[0])
+            run_layers(thetas, room, size, sizes, relu)
+            for b in range(size):
                 for j in range(sizes[-1]):
-                    outputs[order[b], j] = room.units[(b - first) * sizes[-1] + j]
-            first = last
+                    outputs[order[first + b], j] = room.units[b * sizes[-1] + j]
 
 
 @kernel
@@ -94,16 +92,19 @@ def forward_all(
         for p in range(len(thetas)):
             _run_linear(thetas[p], inputs, begin, end, outputs[p])
         return
-    room = empty_room(end - begin, sizes)
-    for p in range(len(thetas)):
-        for first in range(begin, end, TOGETHER):
-            last = min(first + TOGETHER, end)
-            for b in range(first, last):
-                gather_entries(room, b - first, inputs, b, sizes[0])
-            run_layers(thetas[p], room, last - first, sizes, relu)
-            for b in range(first, last):
-                for j in range(sizes[-1]):
-                    outputs[p, b, j] = room.units[(b - first) * sizes[-1] + j]
+    count = len(thetas) * (end - begin)
+    room = empty_room(count, sizes)
+    for first in range(0, count, TOGETHER):
+        size = min(TOGETHER, count - first)
+        for i in range(size):
+            p, b = divmod(first + i, end - begin)
+            room.rows[i] = p
+            gather_entries(room, i, inputs, begin + b, sizes[0])
+        run_layers(thetas, room, size, sizes, relu)
+        for i in range(size):
+            p, b = divmod(first + i, end - begin)
+            for j in range(sizes[-1]):
+                outputs[p, begin + b, j] = room.units[i * sizes[-1] + j]
 
 
 @helper
