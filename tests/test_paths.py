@@ -64,10 +64,17 @@ def test_auto_is_the_square_over_half_of_the_run_where_there_is_somewhere_to_go(
         assert find_way("auto", risk, schedule).part is None
 
 
-@pytest.mark.parametrize("path", [0.0, 1.5, SquarePath(0.0), SquarePath(-1.0), True, "half", "cube:0.5"])
+@pytest.mark.parametrize("path", [0.0, 1.5, True, "half", "cube:0.5", "square:0", "levels:-1"])
 def test_a_bad_path_gets_one_line(path):
     with pytest.raises(InputError, match=r"risk_path must be .*a part of the run in"):
         find_way(path, rg.risk.CVaR(0.1), "practical")
+
+
+@pytest.mark.parametrize("kind", [SquarePath, LevelPath])
+@pytest.mark.parametrize("part", [0.0, -1.0, 1.5, float("nan"), True, "half"])
+def test_a_path_over_a_bad_part_cannot_be_made(kind, part):
+    with pytest.raises(InputError, match=r"risk_path must be .*a part of the run in"):
+        kind(part)
 
 
 def test_a_run_says_where_its_path_started():

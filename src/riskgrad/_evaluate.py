@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from riskgrad.checks import check_theta
-from riskgrad.errors import InputError, checks_keywords
+from riskgrad.errors import InputError
 from riskgrad.evaluation.bootstrap import RESAMPLES
 from riskgrad.evaluation.table import Table, table_of_returns
 from riskgrad.kinds import checks_kinds
@@ -25,7 +25,6 @@ from riskgrad.sources.resolve import Environment, closing, resolve_source
 Risks = str | RiskMeasure | Sequence[str | RiskMeasure]
 
 
-@checks_keywords("rg.evaluate")
 @checks_kinds
 def evaluate(
     run: Run | tuple[Policy, ArrayLike],

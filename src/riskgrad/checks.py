@@ -155,6 +155,13 @@ def check_switch(name: str, value: object) -> object:
     raise InputError(name, "be True, False or 'auto'", value)
 
 
+def check_flag(name: str, value: object) -> bool:
+    """Refuse what is neither True nor False."""
+    if not isinstance(value, bool):
+        raise InputError(name, "be True or False", value)
+    return value
+
+
 def check_discount(discount: float) -> float:
     """Give the discount, a number in (0, 1]."""
     if isinstance(discount, bool) or not isinstance(discount, int | float | np.number) or not 0.0 < discount <= 1.0:

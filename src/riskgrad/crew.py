@@ -4,11 +4,12 @@ A frontier and an experiment are both many trainings on a backend. Numbers do no
 is a function of its arguments. Workers play their environments themselves, one training each. Where a cluster has at
 least twice as many workers as there are trainings, these are done here, and the workers play for one after the other.
 
-Processes send news through a queue while they train, and end when this one is interrupted. Of other backends there is
-news when they are done.
+Workers that share a queue with this process send news through it while they train, and end when this process is
+interrupted. Other backends give news when they are done.
 """
 
 import contextlib
+import inspect
 import pickle
 import queue
 import threading
@@ -21,9 +22,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from riskgrad._train import train
-from riskgrad.backend import Backend, Processes, Serial, parse_backend
-from riskgrad.errors import InputError
+from riskgrad.backend import Backend, Serial, parse_backend
+from riskgrad.errors import InputError, refuse_unknown_keyword
 from riskgrad.run import Run
+from riskgrad.settings import TrainOptions, facts_of
 from riskgrad.types import FloatArray, Line
 
 Progress = Callable[[str, Line | None], None]
@@ -57,6 +59,17 @@ class _Task:
     news: Any = None
 
 
+def refuse_unknown_options(function: str, call: Callable[..., Any], training: Mapping[str, Any]) -> None:
+    """Refuse keywords that neither a function of several trainings nor `rg.train`, to which it passes them, has.
+
+    Args:
+        function: as the user writes it, such as "rg.frontier".
+        call: the function.
+        training: the keywords that it passes on.
+    """
+    refuse_unknown_keyword(function, training, {*inspect.signature(call).parameters, *facts_of(TrainOptions)})
+
+
 class Crew:
     """Trains several at once; a context manager, whose workers stay for the next round until its end.
 
@@ -74,11 +87,11 @@ class Crew:
 
     def train(self, trainings: Sequence[Training]) -> list[Run]:
         """Train all and give the runs in their order."""
-        if isinstance(self._backend, Serial):
+        if not self._backend.sends_work:
             return [_train_here(one, self._progress) for one in trainings]
         _refuse_unportable(trainings, self._backend)
         threads = self._backend.threads
-        if not isinstance(self._backend, Processes):
+        if not self._backend.shares_queues:
             if 2 * len(trainings) <= self._backend.workers:
                 given = {"backend": self._backend}
                 return [

@@ -19,17 +19,12 @@ Every message is one line: the name, the rule, the value got, and what to do.
 """
 
 import difflib
-import functools
-import inspect
-from collections.abc import Callable, Iterable
-from typing import Any, ParamSpec, TypeVar, cast
+from collections.abc import Iterable
+from typing import Any, cast
 
 import numpy as np
 
 LONGEST_VALUE = 120
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 class RiskgradError(Exception):
@@ -63,10 +58,9 @@ class UnknownNameError(InputError):
 
     def __init__(self, kind: str, got: object, known: Iterable[str], advice: str = "") -> None:
         names = sorted(known)
-        near = difflib.get_close_matches(str(got).lower(), names, n=1, cutoff=0.5)
-        hints = [f"did you mean {near[0]!r}?"] if near else []
-        super().__init__(kind, f"be one of {', '.join(names)}", got, " ".join([*hints, advice]).strip())
-        self.nearest = near[0] if near else None
+        self.nearest = find_nearest(str(got), names)
+        hint = "" if self.nearest is None else f"did you mean {self.nearest!r}?"
+        super().__init__(kind, f"be one of {', '.join(names)}", got, f"{hint} {advice}".strip())
 
     def __reduce__(self) -> tuple[object, ...]:
         return InputError, self.args
@@ -135,6 +129,11 @@ class Stopped(KeyboardInterrupt):
         self.signal, self.run = signal, run
 
 
+def find_nearest(word: str, known: Iterable[str]) -> str | None:
+    """Give the known word that a misspelled one is nearest to; None if it is near to none."""
+    return next(iter(difflib.get_close_matches(word.lower(), sorted(known), n=1, cutoff=0.5)), None)
+
+
 def refuse_unknown_keyword(function: str, got: Iterable[str], known: Iterable[str]) -> None:
     """Raise if a keyword is not known, naming the public function and the nearest right word.
 
@@ -146,29 +145,9 @@ def refuse_unknown_keyword(function: str, got: Iterable[str], known: Iterable[st
     names = sorted(known)
     for keyword in got:
         if keyword not in names:
-            near = difflib.get_close_matches(keyword.lower(), names, n=1, cutoff=0.5)
-            advice = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(names)}"
+            near = find_nearest(keyword, names)
+            advice = f"it has {', '.join(names)}" if near is None else f"did you mean {near!r}?"
             raise KeywordError(f"{function} has no keyword {keyword!r}; {advice}")
-
-
-def checks_keywords(function: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Let a function refuse a keyword that it does not have, with the nearest one that it has.
-
-    Args:
-        function: its name, as the user writes it, such as "rg.evaluate".
-    """
-
-    def wrap(call: Callable[P, T]) -> Callable[P, T]:
-        known = list(inspect.signature(call).parameters)
-
-        @functools.wraps(call)
-        def checked(*args: P.args, **kwargs: P.kwargs) -> T:
-            refuse_unknown_keyword(function, kwargs, known)
-            return call(*args, **kwargs)
-
-        return checked
-
-    return wrap
 
 
 def in_one_line(text: str) -> str:

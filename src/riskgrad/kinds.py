@@ -1,14 +1,16 @@
-"""The kinds of values that public functions take, as their signatures say; another kind gets one line.
+"""What public functions take, by their signatures: a misspelled keyword or a value of another kind gets one line.
 
-A signature says that `mdp` is a FiniteMDP and `discount` a float. Where a function fails, as by an attribute that a
-number does not have, and was given a value of another kind than it says, `checks_kinds` refuses that value by name, and
-`checks_fields` does so for a dataclass. Calls that work cost nothing. Rules for values, such as "in (0, 1]", are in
-`checks` and go first; of what may be an array, or one of many things, nothing is known here.
+A signature says that `mdp` is a FiniteMDP and `discount` a float. When a function decorated with `checks_kinds` fails,
+for example because a number lacks an attribute, its arguments are compared with its signature. A keyword that it does
+not have is refused with the nearest one that it has, a value of the wrong kind with the name of its argument.
+`checks_fields` does the same for the constructor of a class. Calls that work cost nothing. Rules for values, such as
+"in (0, 1]", are in `checks` and come first. Arguments that may be arrays, or one of many things, are not checked here.
 """
 
 import functools
 import inspect
 import os
+import sys
 import types
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +20,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, Union, cast, get_args, get_
 
 import numpy as np
 
-from riskgrad.errors import InputError, RiskgradError
+from riskgrad.errors import InputError, RiskgradError, refuse_unknown_keyword
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -40,7 +42,7 @@ class Kind:
 
 
 def checks_kinds(call: Callable[P, T]) -> Callable[P, T]:
-    """Let a function that fails refuse values of another kind than its signature says."""
+    """Let a function that fails refuse keywords that it does not have, and values of another kind than it takes."""
 
     @functools.cache
     def kinds() -> dict[str, Kind]:
@@ -56,6 +58,8 @@ def checks_kinds(call: Callable[P, T]) -> Callable[P, T]:
             raise
         except Exception as error:  # whatever a value of the wrong kind leads to
             known, order = kinds(), inspect.signature(call).parameters
+            if not any(one.kind is one.VAR_KEYWORD for one in order.values()):
+                refuse_unknown_keyword(_public_name(call, args), kwargs, set(order) - {"self", "cls"})
             for name, value in [*zip(order, args, strict=False), *kwargs.items()]:
                 if name in known and not known[name].holds(value):
                     raise InputError(name, f"be {known[name].words}", value) from error
@@ -65,10 +69,21 @@ def checks_kinds(call: Callable[P, T]) -> Callable[P, T]:
 
 
 def checks_fields(kind: type[T]) -> type[T]:
-    """Let a dataclass that cannot be made refuse values of another kind than its fields say."""
+    """Let a class whose constructor fails refuse keywords and values as `checks_kinds` does."""
     plain: Any = kind
     plain.__init__ = checks_kinds(plain.__init__)
     return kind
+
+
+def _public_name(call: Callable[..., Any], args: tuple[Any, ...]) -> str:
+    """Give the name by which a user calls a function, such as "rg.theory.bound"; for a constructor, the class's."""
+    made = cast("object", args[0]).__class__ if call.__name__ == "__init__" else call
+    top, folder, *_ = f"{made.__module__}.".split(".")
+    if top != "riskgrad":
+        return made.__qualname__
+    root: Any = getattr(sys.modules[top], made.__qualname__.partition(".")[0], None)
+    at_root = getattr(root, "__module__", None) == made.__module__
+    return f"rg.{made.__qualname__}" if at_root else f"rg.{folder}.{made.__qualname__}"
 
 
 def _resolve(hint: Any, call: Callable[..., Any]) -> Any:

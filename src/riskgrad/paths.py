@@ -28,7 +28,7 @@ import numpy as np
 from riskgrad.distortion import DualPower
 from riskgrad.errors import InputError
 from riskgrad.kernels.formulas import power_of
-from riskgrad.kinds import checks_kinds
+from riskgrad.kinds import checks_fields, checks_kinds
 from riskgrad.risk import CVaR, RiskMeasure
 
 PAIR: Final = 2.0
@@ -38,6 +38,7 @@ HALF: Final = 0.5
 
 
 @final
+@checks_fields
 @dataclass(frozen=True, slots=True)
 class SquarePath:
     """A path to the named measure that starts from the worse of two episodes; for `risk_path`.
@@ -48,8 +49,12 @@ class SquarePath:
 
     part: float
 
+    def __post_init__(self) -> None:
+        _check_part(self.part)
+
 
 @final
+@checks_fields
 @dataclass(frozen=True, slots=True)
 class LevelPath:
     """A path to a measure of a bad tail through ever smaller tails; for `risk_path`.
@@ -59,6 +64,15 @@ class LevelPath:
     """
 
     part: float
+
+    def __post_init__(self) -> None:
+        _check_part(self.part)
+
+
+def _check_part(part: object) -> float:
+    if isinstance(part, bool) or not isinstance(part, int | float) or not 0.0 < part <= 1.0:
+        raise InputError("risk_path", "be a part of the run in (0, 1], a SquarePath, a LevelPath, or None", part)
+    return float(part)
 
 
 RiskPath = float | SquarePath | LevelPath
@@ -131,17 +145,16 @@ def find_way(path: RiskPath | str | None, risk: RiskMeasure, schedule: str) -> W
     part = wanted.part if isinstance(wanted, SquarePath | LevelPath) else wanted
     if part is None:
         return Way(risk)
-    if isinstance(part, bool) or not isinstance(part, int | float) or not 0.0 < part <= 1.0:
-        raise InputError("risk_path", "be a part of the run in (0, 1], a SquarePath, a LevelPath, or None", part)
+    part = _check_part(part)
     if isinstance(wanted, LevelPath):
         if risk.bad_tail is None:
             raise InputError("risk_path", "not go by levels for a measure of no bad tail", str(risk), "try square:0.5")
-        return Way(risk, float(part), level=risk.bad_tail)
+        return Way(risk, part, level=risk.bad_tail)
     g, directed = risk.function, risk.attitude in ("averse", "seeking")
     if isinstance(wanted, SquarePath) and directed and g is not None and PAIR <= g.slope_bound < np.inf:
         start = DualPower(PAIR, attitude=risk.attitude)
-        return Way(risk, float(part), start, str(start))
-    return Way(risk, float(part))
+        return Way(risk, part, start, str(start))
+    return Way(risk, part)
 
 
 def _read(text: str, risk: RiskMeasure, schedule: str) -> RiskPath | None:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 import riskgrad
 from riskgrad.errors import InputError
+from riskgrad.kinds import checks_fields
 from riskgrad.types import IntArray
 
 GOLDEN: Final = 0x9E3779B97F4A7C15  # what SplitMix64 adds to its state for each number
@@ -49,6 +50,7 @@ class Purpose(IntEnum):
     CHECKING = 12
 
 
+@checks_fields
 @dataclass(frozen=True, slots=True)
 class Stream:
     """Everything random in one iteration for one purpose; pairs and episodes are told apart inside it.

@@ -14,6 +14,7 @@ from types import FunctionType, ModuleType
 from typing import Any, Generic, TypeVar
 
 from riskgrad.errors import InputError, UnknownNameError
+from riskgrad.kinds import checks_kinds
 
 Part = TypeVar("Part", bound=Any)
 
@@ -90,6 +91,7 @@ def _modules(folder: str) -> list[ModuleType]:
     return found
 
 
+@checks_kinds
 def register(part: Part) -> Part:
     """Add a part of your own to the list of its kind: it is then found by its name like those of riskgrad.
 

@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.checks import are_usable, as_reals, return_rule
 from riskgrad.errors import InputError
+from riskgrad.kinds import checks_fields
 from riskgrad.markup import html_table
 
 FloatArray = NDArray[np.float64]
@@ -222,6 +223,7 @@ class Gradient:
         return float(np.sqrt(np.sum(self.vector * self.vector)))
 
 
+@checks_fields
 @dataclass(frozen=True, eq=False)
 class DiscreteLaw:
     """The law of a return that takes finitely many values.

@@ -147,6 +147,7 @@ class Diagnostics:
     support_violations: IntArray
 
 
+@checks_kinds
 def diagnose(log_ratios: ArrayLike) -> Diagnostics:
     """Say what the weights behind log ratios [P, m] are worth; [m] counts as one policy."""
     logs = np.atleast_2d(_check_log_ratios(log_ratios))
@@ -168,12 +169,14 @@ def diagnose(log_ratios: ArrayLike) -> Diagnostics:
         )
 
 
+@checks_kinds
 def raw_weights(log_ratios: ArrayLike) -> FloatArray:
     """Give the weights psi themselves [..., m], for estimators that need their scale; what overflows is inf."""
     with np.errstate(over="ignore"):
         return exp_of(_check_log_ratios(log_ratios))
 
 
+@checks_kinds
 def normalized_weights(log_ratios: ArrayLike) -> FloatArray:
     """Give weights in the proportions of psi that sum to 1 [..., m], for self-normalized estimators; none overflows.
 

@@ -153,6 +153,7 @@ def test_bad_input_is_refused_before_anything_is_written(tmp_path):
         ({"seeds": 0}, InputError, "seeds must be an integer of at least 1"),
         ({"seeds": [1, 1]}, InputError, "seeds must be at least one number, and different ones"),
         ({"iteration": 3}, KeywordError, "rg.experiment has no keyword 'iteration'; did you mean 'iterations'"),
+        ({"episods": 3}, KeywordError, "rg.experiment has no keyword 'episods'; did you mean 'episodes'"),
         ({"callback": print}, InputError, "callback must not be given to rg.experiment"),
         ({"iterations": 0}, InputError, "iterations must be"),
         ({"resume": tmp_path / "y"}, InputError, "folder and resume must not both be given"),

@@ -56,6 +56,12 @@ def kept(tmp_path_factory):
         (lambda: table_of_returns(RETURNS, ["mean"], (1, 2, 3)), "return_range must be two finite"),
         (lambda: table_of_returns(RETURNS, ["mean"], "ab"), "return_range must be real numbers"),
         (lambda: table_of_returns(RETURNS, 5), "measures must be a list of risk measures, got 5"),
+        (lambda: table_of_returns(RETURNS, []), r"measures must be at least one risk measure, got \[\]"),
+        (lambda: rg.Critic(bootstrap=3), "bootstrap must be True or False, got 3"),
+        (
+            lambda: rg.train("two-roads", "mean", algorithm="onp-sf:direction=3"),
+            "direction must not be given for the algorithm onp-sf, which has none, got 3; did you mean 'directions'",
+        ),
         (lambda: table_of_returns([[1.0]], ["mean"]), "values must be one vector"),
         (
             lambda: rg.risk.Mean().estimate([[1.0, 2.0], [3.0]]),

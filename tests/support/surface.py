@@ -31,7 +31,7 @@ AS_ASKED = {("theory.bounds_table", "effort")}  # as much work as the user asks 
 # what algorithms, policies and sources are made of, and is given what riskgrad itself made
 INNER = (
     *("backend.Serial", "policy.TorchModule", "random.Purpose", "risk.builders"),
-    *("errors.as_printable", "errors.checks_keywords", "errors.in_one_line", "errors.refuse_unknown_keyword"),
+    *("errors.as_printable", "errors.find_nearest", "errors.in_one_line", "errors.refuse_unknown_keyword"),
     *("evaluation.bootstrap_intervals", "evaluation.certified_intervals", "evaluation.law_band"),
     *("evaluation.improvement_probability", "evaluation.interquartile_mean"),
     *(

@@ -1,16 +1,14 @@
 # pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
 """The critic algorithm: ascent along what a critic of the influence says.
 
-Where observations are states, several ways to the measure are tried side by side, in a race. Each iteration plays a
-batch with every ascent that is still in it, adds its steps to the log, makes a model of all that was ever played, and
-lets each ascent take a few steps along what its actions gain in that model. A gain is in expected utility, the utility
-being the influence of the measure at the law of the return that the model gives. See `riskgrad.training.race`.
-
-Where observations are vectors, the critic is a network of quantiles. Each iteration plays a batch, asks the critic what
-its steps gained, goes over it in several passes, and fits the critic to it. See `riskgrad.training.rehearsal`.
-
-Where observations do not determine what follows, a critic is wrong. With `bootstrap=False` gains are what episodes of
-the current policy brought, less the critic's value, which makes them less noisy: a wrong critic adds no bias.
+On states, several ascents to the measure race each other. Each iteration plays a batch with every ascent still in the
+race, adds its steps to the log, fits a model to the whole log, and moves each ascent a few steps along the gains of its
+actions in that model. A gain is a gain in expected utility; the utility is the measure's influence at the law of the
+return that the model predicts. See `riskgrad.training.race`.
+On vectors, the critic is a network of quantiles. Each iteration plays a batch, asks the critic what its steps gained,
+makes several passes over it, and fits the critic to it. See `riskgrad.training.rehearsal`.
+Where observations do not determine what follows, a critic is wrong. With `bootstrap=False` a gain is what the episode
+earned less the critic's value, which only reduces the noise: a wrong critic adds no bias.
 """
 
 import math
@@ -18,7 +16,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, final
 
-from riskgrad.checks import check_count, check_positive
+from riskgrad.checks import check_count, check_flag, check_positive
+from riskgrad.kinds import checks_fields
 from riskgrad.settings import Rule, option
 from riskgrad.training.algorithm import PAPER_EPISODES, Algorithm, Circumstances, Defaults, Info, State
 from riskgrad.training.plan import afford_episodes
@@ -45,6 +44,7 @@ def _count_episodes(case: Circumstances, own: "Critic") -> int:
 
 
 @final
+@checks_fields
 @dataclass(frozen=True)
 class Critic(Algorithm):
     """Ascent along the gains of a critic.
@@ -77,7 +77,7 @@ class Critic(Algorithm):
         check=check_positive,
     )
     bootstrap: bool = option(
-        True, bool, "Let the critic foresee; False where observations do not determine what follows."
+        True, bool, "Let the critic predict; False where observations do not determine what follows.", check=check_flag
     )
 
     @classmethod

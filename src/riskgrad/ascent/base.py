@@ -17,6 +17,7 @@ import numpy as np
 
 from riskgrad.checks import check_number, check_positive
 from riskgrad.errors import InputError, UnknownNameError
+from riskgrad.kinds import checks_kinds
 from riskgrad.registry import PartList
 from riskgrad.types import FloatArray
 
@@ -67,6 +68,7 @@ class Ascent(ABC):
 ASCENTS = PartList("step_size", Ascent, "riskgrad.ascent")
 
 
+@checks_kinds
 def parse_ascent(step_size: "float | str | Ascent") -> Ascent:
     """Give the ascent that `step_size` stands for.
 

@@ -28,11 +28,13 @@ class Backend(ABC):
         name: how a string calls it.
         ends_hung: whether it ends work that waits for an environment for too long (see `beacon`).
         elsewhere: whether other processes do all of its work, so that all of it has to travel.
+        shares_queues: whether its workers can put into a queue of this process, and so send news while they work.
     """
 
     name: ClassVar[str] = ""
     ends_hung: ClassVar[bool] = False
     elsewhere: ClassVar[bool] = False
+    shares_queues: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -42,6 +44,11 @@ class Backend(ABC):
     @abstractmethod
     def map(self, work: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
         """Do the work on each task and give the answers in the order of the tasks; the first error is raised."""
+
+    @property
+    def sends_work(self) -> bool:
+        """Whether work is sent to other processes now, and has to be picklable."""
+        return self.workers > 1 or self.elsewhere
 
     @property
     def threads(self) -> int:

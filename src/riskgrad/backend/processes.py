@@ -27,6 +27,7 @@ from riskgrad.backend.worker import NO_ANSWER, CallError, RemoteTraceback, Worke
 from riskgrad.checks import check_count
 from riskgrad.errors import WorkerError
 from riskgrad.kernels.compile import cores
+from riskgrad.kinds import checks_fields
 from riskgrad.parcels import Package, pack
 
 LOOK: Final = 0.5  # seconds after which it is looked whether workers live
@@ -35,6 +36,7 @@ DIED: Final = "it ran out of memory, was killed, or its script lacks `if __name_
 
 
 @final
+@checks_fields
 class Processes(Backend):
     """Do work in other processes.
 
@@ -46,6 +48,7 @@ class Processes(Backend):
     name = "processes"
     ends_hung = True
     elsewhere = True
+    shares_queues = True
 
     def __init__(self, workers: int | None = None, read_script: bool = True) -> None:
         self._workers = cores() if workers is None else check_count("workers", workers)

@@ -31,6 +31,7 @@ from riskgrad.backend.supervisor import Supervisor
 from riskgrad.backend.worker import LEFT
 from riskgrad.checks import check_count
 from riskgrad.errors import InputError
+from riskgrad.kinds import checks_fields
 from riskgrad.parcels import PROTOCOL, Package, pack
 
 RETRIES: Final = 3
@@ -39,6 +40,7 @@ ENDING: Final = 5.0  # seconds that workers have to close their environments
 
 
 @final
+@checks_fields
 class Ray(Backend):
     """Do work on a Ray cluster.
 

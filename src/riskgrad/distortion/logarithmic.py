@@ -4,9 +4,11 @@ from dataclasses import dataclass
 
 from riskgrad.distortion.base import NEGLIGIBLE, TableRow
 from riskgrad.kernels.formulas import log1p_of
+from riskgrad.kinds import checks_fields
 from riskgrad.types import FloatArray
 
 
+@checks_fields
 @dataclass(frozen=True)
 class Logarithmic(TableRow):
     """Weights on the quantiles that fall like 1 / (1 + lambda q) away from the worst (seeking: best) outcome.

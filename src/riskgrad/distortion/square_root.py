@@ -5,9 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from riskgrad.distortion.base import TableRow
+from riskgrad.kinds import checks_fields
 from riskgrad.types import FloatArray
 
 
+@checks_fields
 @dataclass(frozen=True)
 class SquareRoot(TableRow):
     """A mild distortion: its slope stays below half of sqrt(1 + lambda) + 1 however large lambda is.

@@ -14,6 +14,7 @@ from riskgrad.checks import check_number
 from riskgrad.distortion.base import Attitude, DistortionFunction, check_attitude
 from riskgrad.errors import InputError
 from riskgrad.kernels.formulas import power_of
+from riskgrad.kinds import checks_fields
 from riskgrad.types import FloatArray
 
 
@@ -67,6 +68,7 @@ class TailFunction(DistortionFunction):
         """Its second derivative."""
 
 
+@checks_fields
 @dataclass(frozen=True)
 class LowerTail(TailFunction):
     """The distortion of CVaR: g(s) = max(0, 1 - (1 - s) / alpha). Kinked, so its curvature has no bound."""
@@ -86,6 +88,7 @@ class LowerTail(TailFunction):
         return np.inf
 
 
+@checks_fields
 @dataclass(frozen=True)
 class SmoothLowerTail(TailFunction):
     """The distortion of CVaR with its kink rounded over [alpha - width, alpha + width].

@@ -179,6 +179,8 @@ def table_of_returns(
     if isinstance(measures, str) or not isinstance(measures, Iterable):
         raise InputError("measures", "be a list of risk measures", measures)
     found, count = [parse(measure) for measure in measures], check_count("resamples", resamples)
+    if not found:
+        raise InputError("measures", "be at least one risk measure", measures)
     returns = check_sample(values, None).values
     if returns.ndim != 1:
         raise InputError("values", "be one vector of returns [m]", f"shape {returns.shape}")

@@ -19,8 +19,8 @@ import numpy as np
 
 from riskgrad.backend import Backend
 from riskgrad.checks import check_count, check_path
-from riskgrad.crew import Crew, Progress, Training
-from riskgrad.errors import InputError, refuse_unknown_keyword
+from riskgrad.crew import Crew, Progress, Training, refuse_unknown_options
+from riskgrad.errors import InputError
 from riskgrad.evaluation.seeds import Aggregate, aggregate_seeds, compare_seeds
 from riskgrad.experiments.record import Record, describe_options, read_record, refuse_other_experiment, write_record
 from riskgrad.kinds import checks_kinds
@@ -30,7 +30,7 @@ from riskgrad.risk.base import parse_several
 from riskgrad.run import Run
 from riskgrad.run.files import without_links
 from riskgrad.run.lock import lock_folder
-from riskgrad.settings import TrainOptions, facts_of, read_options
+from riskgrad.settings import read_options
 from riskgrad.sources.resolve import Environment
 from riskgrad.types import FloatArray
 
@@ -205,7 +205,7 @@ def experiment(
         training: more for `rg.train`, the same for all, such as iterations=100.
     """
     measures, numbers = _read_risks(risks), _read_seeds(seeds)
-    refuse_unknown_keyword("rg.experiment", training, facts_of(TrainOptions))
+    refuse_unknown_options("rg.experiment", experiment, training)
     for name in OWN_TO_IT.keys() & training.keys():
         raise InputError(name, "not be given to rg.experiment", training[name], f"use {OWN_TO_IT[name]}")
     read_options(training)  # refuses what rg.train would, before anything is written

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from riskgrad._evaluate import Risks
-from riskgrad.errors import InputError, checks_keywords
+from riskgrad.errors import InputError
 from riskgrad.evaluation.bootstrap import CHUNK, RESAMPLES
 from riskgrad.kinds import checks_kinds
 from riskgrad.markup import html_table
@@ -102,7 +102,6 @@ class Comparison:
         return html_table(rows, title=title, header=("run", "risk", "value", "difference", "better"))
 
 
-@checks_keywords("rg.compare")
 @checks_kinds
 def compare(
     runs: Runs,

@@ -25,7 +25,7 @@ import numpy as np
 
 from riskgrad.backend import Backend
 from riskgrad.checks import check_number, check_path
-from riskgrad.crew import Crew, Progress, Training
+from riskgrad.crew import Crew, Progress, Training, refuse_unknown_options
 from riskgrad.errors import InputError
 from riskgrad.evaluation import Row, table_of_returns
 from riskgrad.kinds import checks_kinds
@@ -133,6 +133,7 @@ def frontier(
         progress: told (label, line) of the training that the label names, now and then; and (label, None) at its end.
         training: more for `rg.train`, such as iterations=100.
     """
+    refuse_unknown_options("rg.frontier", frontier, training)
     measures = [parse(f"{risk}:{check_number('levels', level):g}") for level in levels]
     if not measures:
         raise InputError("levels", "be at least one number", levels)

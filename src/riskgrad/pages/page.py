@@ -15,7 +15,6 @@ from jinja2 import PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from riskgrad.checks import check_path
-from riskgrad.errors import checks_keywords
 from riskgrad.evaluation import Table, table_of_returns
 from riskgrad.evaluation.bootstrap import RESAMPLES
 from riskgrad.kinds import checks_kinds
@@ -93,7 +92,6 @@ class Chapter:
     guards: Sequence[str]
 
 
-@checks_keywords("rg.report")
 @checks_kinds
 def report(
     runs: Runs,

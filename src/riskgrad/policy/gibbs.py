@@ -4,12 +4,10 @@
     LinearGibbs      h(o, a, theta) = features(o)[a] . theta      d = k
     Gibbs            h is the user's own function
 
-Each knows `score_bounds` = (M_d, M_h), the constants of `as:nabla_logpi` that bound the score and the Hessian of
-log pi. For a linear h with feature spread D = max ||phi(o, a) - phi(o, b)|| they are D and D^2 / 4 (the Hessian is
-minus the covariance of features), hence sqrt(2) and 1/2 for a table; these are sharp, and smaller than those stated
-below the assumption.
-
-No sum here goes through BLAS, and a row of a batch has the same bits whatever else is in the batch.
+Each has `score_bounds` = (M_d, M_h), the bounds of `as:nabla_logpi` on the score and the Hessian of log pi. For a
+linear h with feature spread D = max ||phi(o, a) - phi(o, b)|| they are D and D^2 / 4, since the Hessian is minus the
+covariance of the features; for a table sqrt(2) and 1/2. These are sharp, and smaller than those of the paper.
+No sum here goes through BLAS: a row of a batch has the same bits whatever else is in the batch.
 """
 
 from abc import abstractmethod
@@ -33,7 +31,7 @@ from riskgrad.checks import (
 )
 from riskgrad.errors import InputError
 from riskgrad.kernels.formulas import action_log_softmax, softmax
-from riskgrad.kinds import checks_kinds
+from riskgrad.kinds import checks_fields, checks_kinds
 from riskgrad.policy.base import Policy, drop_axes, preference_weights, sum_by_visit
 from riskgrad.types import ActionKind, Choice, FloatArray, Numbers, ObservationKind, States
 
@@ -80,6 +78,7 @@ class PreferencePolicy(Policy):
 
 
 @final
+@checks_fields
 class TabularGibbs(PreferencePolicy):
     """A softmax over one free preference per state and action.
 
@@ -146,6 +145,7 @@ class TabularGibbs(PreferencePolicy):
 
 
 @final
+@checks_fields
 class LinearGibbs(PreferencePolicy):
     """A softmax over preferences that are linear in features of the observation and the action.
 

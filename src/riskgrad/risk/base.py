@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from riskgrad.checks import as_reals, check_share
 from riskgrad.distortion import Attitude, DistortionFunction
 from riskgrad.errors import InputError, UnknownNameError
-from riskgrad.kinds import checks_kinds
+from riskgrad.kinds import checks_fields, checks_kinds
 from riskgrad.markup import html_table
 from riskgrad.registry import PartList
 from riskgrad.risk.sample import check_sample
@@ -179,6 +179,7 @@ class RiskMeasure(ABC):
 
 
 @final
+@checks_fields
 @dataclass(frozen=True)
 class Blend(RiskMeasure):
     """(1 - w) times the mean plus w times another measure.
@@ -286,6 +287,7 @@ def parse_several(name: str, given: object) -> list[RiskMeasure]:
     return [parse(one) for one in cast("Iterable[str | RiskMeasure]", given)]
 
 
+@checks_kinds
 def parse(risk: str | RiskMeasure) -> RiskMeasure:
     """Turn a string into a risk measure; a measure is given back as it is.
 

@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike
 from riskgrad.checks import check_word
 from riskgrad.distortion import DISTORTIONS, Attitude, DistortionFunction, Identity, Mixture
 from riskgrad.errors import InputError
-from riskgrad.kinds import checks_kinds
+from riskgrad.kinds import checks_fields, checks_kinds
 from riskgrad.risk.base import EVERY_AXIOM, Axiom, RiskMeasure
 from riskgrad.risk.sample import check_sample, check_shapes, distorted_mean, upper_masses, weighted_distorted_mean
 from riskgrad.risk.smoothness import Constants, Smoothness, normalized_bias, normalized_error, product
@@ -129,6 +129,7 @@ class DistortionMeasure(RiskMeasure):
 
 
 @final
+@checks_fields
 @dataclass(frozen=True)
 class Distortion(DistortionMeasure):
     """The distortion risk measure rho_g of any distortion function.

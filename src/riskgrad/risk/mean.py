@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from riskgrad.checks import check_word
 from riskgrad.distortion import DistortionFunction
-from riskgrad.kinds import checks_kinds
+from riskgrad.kinds import checks_fields, checks_kinds
 from riskgrad.risk.base import EVERY_AXIOM, Axiom, RiskMeasure
 from riskgrad.risk.sample import check_sample, mean_of_products
 from riskgrad.risk.smoothness import Constants, Smoothness, mean_smoothness, weighted_mean_error
@@ -16,6 +16,7 @@ from riskgrad.types import DiscreteLaw, FloatArray, IntArray
 
 
 @final
+@checks_fields
 @dataclass(frozen=True)
 class Mean(RiskMeasure):
     """E[R], what risk-neutral training maximizes.

@@ -43,7 +43,7 @@ from riskgrad.checks import check_number, check_share, check_word
 from riskgrad.distortion import Attitude, DistortionFunction
 from riskgrad.distortion.base import check_attitude
 from riskgrad.errors import InputError
-from riskgrad.kinds import checks_kinds
+from riskgrad.kinds import checks_fields, checks_kinds
 from riskgrad.registry import write_name
 from riskgrad.risk.base import Axiom, RiskMeasure
 from riskgrad.risk.sample import Sample, check_sample, mean_of_products, refuse_overflow
@@ -67,6 +67,7 @@ CONCENTRATION = 2.5 + 50.0 / (9.0 * math.e)
 
 
 @final
+@checks_fields
 @dataclass(frozen=True)
 class MeanVariance(RiskMeasure):
     """J - lambda V; averse, and in the units of a reward plus lambda times a reward squared.

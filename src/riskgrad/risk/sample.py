@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from riskgrad.checks import are_usable, as_reals, return_rule
 from riskgrad.distortion import DistortionFunction
 from riskgrad.errors import InputError
+from riskgrad.kinds import checks_kinds
 from riskgrad.types import FloatArray
 
 BLOCK = 1 << 15  # numbers worked on at once: 256 KiB, half of a usual second-level cache
@@ -71,6 +72,7 @@ class Sample:
         return Sample(self.values, self.weights / np.max(self.weights, axis=-1, keepdims=True)).mean()
 
 
+@checks_kinds
 def check_sample(values: ArrayLike, weights: ArrayLike | None) -> Sample:
     """Check returns and weights completely.
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from riskgrad.checks import check_path
 from riskgrad.errors import InputError
+from riskgrad.kinds import checks_fields
 from riskgrad.run.files import ELSEWHERE, refuse
 from riskgrad.types import FloatArray, Line
 
@@ -36,6 +37,7 @@ SCALARS: Final = {
 }
 
 
+@checks_fields
 class TensorBoard:
     """Write event files; a context manager, or call `close` at the end.
 

@@ -12,12 +12,13 @@ says which environments it plays.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Literal
 
 from numpy.typing import ArrayLike
 
+from riskgrad.backend import Backend
 from riskgrad.errors import InputError
 from riskgrad.mdp import FiniteMDP
 from riskgrad.policy import ObservationStatistics, Policy
@@ -38,23 +39,6 @@ from riskgrad.types import (
     Steps,
 )
 
-Task = TypeVar("Task")
-Answer = TypeVar("Answer")
-
-
-@runtime_checkable
-class Workers(Protocol):
-    """What a source asks of a backend; `riskgrad.backend` has four."""
-
-    @property
-    def workers(self) -> int:
-        """How many tasks are done at once."""
-        ...
-
-    def map(self, work: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
-        """Do the work on each task and give the answers in the order of the tasks."""
-        ...
-
 
 @dataclass(frozen=True)
 class EnvOptions:
@@ -74,7 +58,7 @@ class EnvOptions:
     discount: float | None = None
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     threads: int | None = None
-    backend: str | Workers | None = None
+    backend: str | Backend | None = None
     step_timeout: float | None = None
     factory: Callable[..., Any] | None = None
 

@@ -25,6 +25,7 @@ from typing import Any, Final
 
 import gymnasium
 
+from riskgrad.backend import Backend
 from riskgrad.checks import check_env_options
 from riskgrad.envs import CompiledEnv
 from riskgrad.errors import InputError, TooLargeError, UnknownNameError
@@ -35,7 +36,7 @@ from riskgrad.mdp.models import MODELS
 from riskgrad.policy import POLICIES, Policy
 from riskgrad.policy.base import find_policy_name
 from riskgrad.settings import TrainOptions
-from riskgrad.sources.base import SOURCES, EnvOptions, Source, Workers
+from riskgrad.sources.base import SOURCES, EnvOptions, Source
 from riskgrad.sources.shared import SharedSource
 from riskgrad.types import Choice, States, Vectors
 
@@ -54,7 +55,7 @@ def resolve_source(
     *,
     env_options: Mapping[str, Any] | None = None,
     threads: int | None = None,
-    backend: str | Workers | None = None,
+    backend: str | Backend | None = None,
     step_timeout: float | None = None,
 ) -> Source:
     """Give the source of episodes that an environment stands for.
@@ -151,6 +152,7 @@ def _refuse_misspelled_model(name: str) -> None:
         raise UnknownNameError("env", name, MODELS, "any Gymnasium id works too")
 
 
+@checks_kinds
 def choose_policy(source: Source, given: Policy | str | None) -> tuple[Policy, str | None]:
     """Give the policy that is trained, and the name that makes it; None where none does."""
     if isinstance(given, Policy):

@@ -28,7 +28,7 @@ from riskgrad.mdp import FiniteMDP
 from riskgrad.parcels import Parcel
 from riskgrad.policy import ObservationStatistics, Policy
 from riskgrad.random import Stream
-from riskgrad.sources.base import Source, Workers, check_fit, shown_to
+from riskgrad.sources.base import Source, check_fit, shown_to
 from riskgrad.sources.narrow import Narrowed
 from riskgrad.types import ActionKind, Episodes, FloatArray, IntArray, ObservationKind, Returns, Steps, Vectors
 
@@ -130,19 +130,20 @@ class SharedSource(Source):
     workers = "backend"
 
     @checks_kinds
-    def __init__(self, source: Source, backend: str | Workers, threads: int | None = None) -> None:
+    def __init__(self, source: Source, backend: str | Backend, threads: int | None = None) -> None:
         self.source, self._own_backend = source, isinstance(backend, str)
         self.observes, self.keeps_steps, self.remembers = source.observes, source.keeps_steps, source.remembers
-        self.backend: Workers = parse_backend(backend) if isinstance(backend, str) else backend
-        if not isinstance(self.backend, Workers):
-            raise InputError("backend", "have `workers` and `map`", backend, "see riskgrad.backend")
+        self.backend = parse_backend(backend) if isinstance(backend, str) else backend
+        if not isinstance(self.backend, Backend):
+            raise InputError(
+                "backend", "be a name such as 'processes:4', or a Backend", backend, "see riskgrad.backend"
+            )
         self._splits = source.workers == "threads"  # whether a stream tells it everything about an episode
         single: Any = copy.copy(source)
         if self._splits:
-            single.threads = getattr(self.backend, "threads", 1) if threads is None else threads
-        dumps: Callable[[Any], bytes] = getattr(self.backend, "dumps", pickle.dumps)
+            single.threads = self.backend.threads if threads is None else threads
         try:
-            self._parcel = Parcel(dumps(single))
+            self._parcel = Parcel(self.backend.dumps(single))
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             advice = "define what it is made of in a module, or leave out backend="
             raise InputError("env", "be found by its name in each process", source, advice) from error
@@ -277,7 +278,7 @@ class SharedSource(Source):
 
     def stop_workers(self) -> None:
         """End the processes of a backend that was given by its name; one given as a value is the user's."""
-        if self._own_backend and isinstance(self.backend, Backend):
+        if self._own_backend:
             self.backend.close()
 
     def _map_one(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, cast
 from riskgrad.ascent import Moments
 from riskgrad.critic.log import StepLog
 from riskgrad.critic.quantiles import QuantileCritic
-from riskgrad.errors import InputError
+from riskgrad.errors import InputError, find_nearest
 from riskgrad.policy import Policy
 from riskgrad.registry import PartList
 from riskgrad.risk import RiskMeasure
@@ -318,7 +318,9 @@ def set_options(kind: Any, given: Mapping[str, Any]) -> Algorithm:
     known = facts_of(kind)
     for name, value in given.items():
         if name not in known and value is not None:
-            raise InputError(name, f"not be given for the algorithm {kind.name}, which has none", value)
+            near = find_nearest(name, known)
+            advice = f"it has {', '.join(known)}" if near is None else f"did you mean {near!r}?"
+            raise InputError(name, f"not be given for the algorithm {kind.name}, which has none", value, advice)
     return kind(**{name: value for name, value in given.items() if name in known})
 
 

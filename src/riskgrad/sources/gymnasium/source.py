@@ -35,7 +35,7 @@ from riskgrad.kinds import checks_kinds
 from riskgrad.parcels import Parcel
 from riskgrad.policy import Greedy, ObservationStatistics, Policy
 from riskgrad.random import Stream, environment_seeds
-from riskgrad.sources.base import EnvOptions, Source, Workers, check_fit, shown_to
+from riskgrad.sources.base import EnvOptions, Source, check_fit, shown_to
 from riskgrad.sources.gymnasium.blocks import Batch, BlockResult, Cut, Lot, cut_for_vectors, cut_for_workers
 from riskgrad.sources.gymnasium.player import LocalWork, Player, PlayRules
 from riskgrad.sources.gymnasium.recipe import Env, Environment, EnvRecipe, is_id_or_env
@@ -80,7 +80,7 @@ class GymnasiumSource(Source):
         discount: float = 1.0,
         *,
         env_options: Mapping[str, Any] | None = None,
-        backend: str | Workers | None = None,
+        backend: str | Backend | None = None,
         greedy: bool = False,
         native: bool | None = None,
         lanes: int = LANES,
@@ -89,9 +89,12 @@ class GymnasiumSource(Source):
         steps = None if horizon is None else check_count("horizon", horizon)
         self._discount, self.greedy, self._own_backend = check_discount(discount), greedy, isinstance(backend, str)
         workers = parse_backend(backend) if isinstance(backend, str) else Serial() if backend is None else backend
-        if not isinstance(workers, Workers):
-            raise InputError("backend", "have `workers` and `map`", backend, "see riskgrad.backend")
-        if step_timeout is not None and not getattr(workers, "ends_hung", False):
+        if not isinstance(workers, Backend):
+            raise InputError(
+                "backend", "be a name such as 'processes:4', or a Backend", backend, "see riskgrad.backend"
+            )
+        self.backend, sends_work = workers, workers.sends_work
+        if step_timeout is not None and not workers.ends_hung:
             rule = "come with processes, which can be ended when an environment hangs"
             advice = "give backend='processes', in a script under `if __name__ == '__main__':`"
             raise InputError("step_timeout", rule, step_timeout, advice)
@@ -105,9 +108,7 @@ class GymnasiumSource(Source):
         )
         self.makes_anew = self._rules.recipe.makes_anew  # not those of a user or a factory
         self._player = Player(self._rules)
-        self.backend: Workers = workers
-        self._dumps: Callable[[Any], bytes] = getattr(workers, "dumps", pickle.dumps)
-        if self._travels:
+        if sends_work:
             _ = self._parcel  # refuses an environment that other processes cannot make
 
     @property
@@ -263,17 +264,13 @@ class GymnasiumSource(Source):
         except CallError as lost:
             raise self._find_episode(lots[lost.task], lost) from lost
         except (pickle.PicklingError, AttributeError, TypeError) as error:
-            if self._travels:
+            if self.backend.sends_work:
                 self._refuse_local_policy(batch.policy, error)
             raise
 
-    @property
-    def _travels(self) -> bool:
-        return getattr(self.backend, "elsewhere", False) or self.backend.workers > 1
-
     @cached_property
     def _parcel(self) -> Parcel:
-        return self._rules.pack(self._dumps)
+        return self._rules.pack(self.backend.dumps)
 
     def _find_episode(self, lot: Lot, lost: CallError) -> EpisodeError:
         """Say in which episode a call was lost; where only its lot is known, with which episode that begins."""
@@ -288,7 +285,7 @@ class GymnasiumSource(Source):
     def _refuse_local_policy(self, policy: Policy, error: Exception) -> None:
         """Refuse a policy that other processes cannot read."""
         try:
-            self._dumps(policy)
+            self.backend.dumps(policy)
         except Exception:
             advice = "define what it is made of in a module, or leave out processes"
             raise InputError("policy", "be found by its name in each process", policy, advice) from error
@@ -328,7 +325,7 @@ class GymnasiumSource(Source):
 
     def stop_workers(self) -> None:
         """End the processes of a backend that was given by its name; one given as a value is the user's."""
-        if self._own_backend and isinstance(self.backend, Backend):
+        if self._own_backend:
             self.backend.close()
 
     def close(self) -> None:
