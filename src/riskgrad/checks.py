@@ -1,12 +1,11 @@
 """Rules for arguments that many parts share, each written once; a refusal is one line.
 
-A check gives the value back, as the plain type that the code goes on with.
+A check returns the value, as the plain type that the code works with.
 
-From what a caller passes to an array of real numbers: what NumPy would quietly turn into other numbers is refused. It
-reads "12" as 12, a date as a count of days, a complex number as its real part, and forgets what is masked. A return
-that comes in as one of these is a mistake, and an estimate from it would be wrong without a word. Returns may be large,
-but not so large that their squares or sums overflow: an estimate of such would be infinite although every return is
-finite.
+Conversions to arrays of real numbers refuse what NumPy would silently change: it reads "12" as 12, a date as a number
+of days, a complex number as its real part, and ignores masks. A return of such a type is a mistake, and an estimate
+from it would be silently wrong. Returns may be large, but not so large that their squares or sums overflow: the
+estimate would be infinite although every return is finite.
 """
 
 import math

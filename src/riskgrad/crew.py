@@ -1,4 +1,4 @@
-"""Several trainings that do not wait for each other, shared by the workers of a backend, with news of each.
+"""Several independent trainings, shared by the workers of a backend, with news of each.
 
 A frontier and an experiment are both many trainings on a backend. Numbers do not depend on who trains what: a training
 is a function of its arguments. Workers play their environments themselves, one training each. Where a cluster has at
@@ -76,7 +76,7 @@ class Crew:
     Args:
         backend: who trains: "processes:4", or a backend; None or "serial" trains here, one after the other. What a
             string names is ended with the crew.
-        progress: told (label, line) now and then, and (label, None) when a training ends.
+        progress: called with (label, line) now and then, and with (label, None) when a training ends.
     """
 
     def __init__(self, backend: str | Backend | None = None, progress: Progress | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Spaces as JSON can hold them, so that a run knows how its environment is spoken to when the environment is not there.
+"""Spaces as JSON, so that a run can read observations and write actions without its environment.
 
     Discrete        {"kind": "Discrete", "n": 4, "start": 0}
     MultiDiscrete   {"kind": "MultiDiscrete", "nvec": [3, 2], "start": [0, 0], "dtype": "int64"}

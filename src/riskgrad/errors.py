@@ -7,15 +7,15 @@
     ├── KeywordError (TypeError)     a public function has no such keyword; offers the nearest one
     ├── ContractError (AssertionError)   a user's part does not keep what it promises
     ├── EpisodeError (RuntimeError)  an environment failed; names it, the policy's row, the seed and the step
-    ├── WorkerError (RuntimeError)   a process that did a part of the work died, or could not read it
-    ├── LearningError (RuntimeError) what is learned is no longer a number; names the iteration or the size
+    ├── WorkerError (RuntimeError)   a worker process died, or could not read its work
+    ├── LearningError (RuntimeError) parameters or values are no longer finite; names the iteration or the size
     └── StorageError (OSError)       the disk is full, a folder is read-only, a file cannot be read
         └── DamagedFileError         a file is not what was written to it
 
     KeyboardInterrupt
     └── Stopped                      a signal stopped a training; carries the run so far
 
-Every message is one line: the name, the rule, the value got, and what to do.
+Every message is one line: the name, the rule, the value given, and what to do.
 """
 
 import difflib
@@ -99,11 +99,11 @@ class EpisodeError(RiskgradError, RuntimeError):
 
 
 class WorkerError(RiskgradError, RuntimeError):
-    """A process that did a part of the work could not read it, or died: out of memory, killed, or by a crash."""
+    """A worker process could not read its work, or died: it crashed, was killed, or ran out of memory."""
 
 
 class LearningError(RiskgradError, RuntimeError):
-    """What was played cannot be learned from: numbers of a learner are no longer finite."""
+    """The episodes cannot be learned from: numbers of the learner are no longer finite."""
 
 
 class StorageError(RiskgradError, OSError):
@@ -115,7 +115,7 @@ class DamagedFileError(StorageError):
 
 
 class Stopped(KeyboardInterrupt):
-    """A signal stopped a training: no mistake, and no Exception, so that it ends a loop of trainings as well.
+    """A signal stopped a training. It is not an error and no `Exception`, so that it also ends a loop of trainings.
 
     A script that does not catch it ends with one line, and the exit code 130 (SIGINT), 143 (SIGTERM) or 129 (SIGHUP).
 
@@ -156,7 +156,7 @@ def in_one_line(text: str) -> str:
 
 
 def as_printable(text: str) -> str:
-    """Write what a terminal would obey rather than show as its number."""
+    """Escape control characters, which a terminal would act on rather than show."""
     return text if text.isprintable() else "".join(one if one.isprintable() else _escape(one) for one in text)
 
 

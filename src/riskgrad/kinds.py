@@ -97,7 +97,7 @@ def _resolve(hint: Any, call: Callable[..., Any]) -> Any:
 
 
 def _kind_of(hint: Any) -> Kind | None:
-    """Give the kind that a hint asks for; None where everything is let through."""
+    """Give the kind that a hint asks for; None where it allows everything."""
     origin = get_origin(hint)
     if origin in COMPOSED:
         return COMPOSED[origin](get_args(hint))

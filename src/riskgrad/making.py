@@ -1,4 +1,4 @@
-"""How environments are made: what goes wrong, the wrappers of `gymnasium.make`, and where an episode ends at last."""
+"""How environments are made: errors, the wrappers of `gymnasium.make`, and the limit on the steps of an episode."""
 
 import contextlib
 import sys
@@ -14,7 +14,7 @@ from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 
 from riskgrad.errors import InputError, RiskgradError
 
-DEFAULT_LIMIT: Final = 1000  # steps, where an environment does not tell
+DEFAULT_LIMIT: Final = 1000  # steps, where an environment has no limit of its own
 LARGEST_LIMIT: Final = 10**7  # more is a number that stands for none
 # where environments keep a limit of their own: those of RL libraries, MiniGrid, or-gymnasium, pyRDDLGym
 LIMIT_NAMES: Final = ("max_episode_steps", "_max_episode_steps", "max_steps", "step_limit", "episode_length", "horizon")
@@ -34,8 +34,8 @@ def full_id(name: str) -> str:
 def refuse_import(name: str, advice: str) -> str:
     """Give the name of an environment that a file holds; refuse one whose module would have to be imported.
 
-    An id such as "module:Name-v0" imports the module, and modules run code: whoever wrote the file would run code on
-    the machine of whoever reads it. One that is imported already, as after a training in this process, runs nothing.
+    An id such as "module:Name-v0" imports the module, and modules run code: the author of the file would run code on
+    the reader's machine. One that is imported already, as after a training in this process, runs nothing.
 
     Args:
         name: what the file says.
@@ -95,7 +95,7 @@ class StepLimit:
     Attributes:
         steps: how many.
         note: what a reader of a run must know of it; empty where the user or a time limit says so.
-        is_default: whether nobody says so.
+        is_default: whether it is riskgrad's default, since nothing else gives a limit.
     """
 
     steps: int
@@ -104,7 +104,7 @@ class StepLimit:
 
     @property
     def warning(self) -> str:
-        """What to say where episodes reach a limit that nobody gave."""
+        """The note for episodes that reach the default limit."""
         return f"episodes reached the {self.steps:,} steps after which they are cut by default; give horizon="
 
 

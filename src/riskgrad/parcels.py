@@ -1,4 +1,4 @@
-"""What travels to workers: a package for each batch of tasks, and parcels, which a worker is sent once and keeps.
+"""What is sent to workers: a package for each batch of tasks, and parcels, which a worker gets once and keeps.
 
 Work is a function of a recipe, of parameters and of seeds. The recipe, such as how an environment is made or a model
 with all of its numbers, is the same for a whole run: it is a parcel, known by the digest of its bytes. The parameters

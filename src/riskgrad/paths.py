@@ -6,18 +6,18 @@
 
 The weight w rises from 0 to 1. s^2 stands for the mean of the worse of two episodes. A policy whose episodes in the
 tail all look alike gets no direction from a tail measure; either start gives it one. The square has two merits of its
-own. It is averse, so that the policy does not first make sure of what the named measure will condemn. And it sees what
-is above the tail: where ruin fills the worst tenth, a policy with less ruin, but more than a tenth, is no better in
-CVaR(0.1), and the mean may even prefer the ruin.
+own. It is averse, so that the policy does not first learn what the named measure will punish. And it depends on
+episodes above the tail: if three tenths of the episodes end in ruin, reducing that to two tenths does not change
+CVaR(0.1), and the mean may even prefer the ruin; the square improves.
 
-Where ruin fills more than the tail, a mixture says nothing about it until w is 1; a tail that shrinks by levels holds
-some of what is not yet lost at every step. Levels above one half are mixtures of the mean and the worse half.
+Where ruin fills more than the tail, a mixture gives little direction away from it. A tail that shrinks by levels
+contains episodes without ruin at every step. Levels above one half are mixtures of the mean and the worse half.
 
 A seeking measure starts from 1 - (1 - s)^2, the better of two. A measure milder than the square (M_g' below 2) starts
-from the mean. One that is no distortion, such as mean-variance, has no path unless one is given: its optimum may lie
-far from that of the mean, which a path would make sure of first.
+from the mean. One that is no distortion, such as mean-variance, has no path unless one is given: a path leads to the
+optimum of the mean first, which may lie far from its own.
 
-No one way is right for every problem: `find_ways` gives those that are worth trying side by side.
+No single way suits every problem: `find_ways` gives those that are worth trying side by side.
 """
 
 from dataclasses import dataclass

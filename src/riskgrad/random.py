@@ -10,7 +10,7 @@ Two faces of the same key:
   episode e of a pair with key k starts SplitMix64 at `mix(k + (e + 1) * GOLDEN)`, so that the two policies of a +- pair
   see the same numbers (common random numbers) and no two episodes share a stream.
 
-What else decides the numbers of a run are the versions of the packages that make them; a run says which it had.
+Besides the key, the versions of the packages determine the numbers; a run records them.
 """
 
 import platform
@@ -30,7 +30,7 @@ from riskgrad.types import IntArray
 GOLDEN: Final = 0x9E3779B97F4A7C15  # what SplitMix64 adds to its state for each number
 FACTORS: Final = (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)  # by which it mixes the bits of a state
 PACKAGES: Final = ("numpy", "scipy", "numba", "gymnasium")
-ENVIRONMENT: Final = 0xD1B54A32D192ED03  # tells the stream of an environment from that of the actions
+ENVIRONMENT: Final = 0xD1B54A32D192ED03  # separates the stream of an environment from that of the actions
 
 
 class Purpose(IntEnum):
@@ -61,7 +61,7 @@ class Stream:
         seed: the run's seed, a non-negative integer of any size.
         purpose: what the numbers are for.
         iteration: the iteration k of the run.
-        first: the episode that counts as number 0, for whoever plays a part of them.
+        first: the episode that counts as number 0, where only a part of them is played.
     """
 
     seed: int

@@ -127,7 +127,7 @@ def check_options(options: Any) -> None:
 
 
 def default_of(facts: Facts, schedule: str, circumstances: Any = None, owner: Any = None) -> Any:
-    """Give the default of an option under a schedule; a rule is told the circumstances and whose option it is."""
+    """Give the default of an option under a schedule; a rule gets the circumstances and the owner of the option."""
     value = facts.paper if schedule == "paper" else facts.default
     return value.value(circumstances, owner) if isinstance(value, Rule) else value
 
@@ -151,7 +151,7 @@ class Options:
     patience: int | None = option(
         None,
         int,
-        "Stop when the risk of so many iterations is no better than that of as many before; by default never.",
+        "Stop when the risk over this many iterations is no better than over as many before; by default never.",
         check=check_count,
         panel="",
     )

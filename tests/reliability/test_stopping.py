@@ -184,14 +184,14 @@ def test_a_signal_that_was_ignored_from_the_start_stays_ignored(tmp_path):
         assert ended(process) == (0, "")
 
 
-def test_who_stops_a_large_budget_early_does_not_wait_for_its_large_look(tmp_path):
-    """Held-out looks grow with the budget; the one of a stop is no larger than the training so far, or 100."""
+def test_who_stops_a_large_budget_early_does_not_wait_for_its_large_judgment(tmp_path):
+    """Held-out judgments grow with the budget; the one of a stop is no larger than the training so far, or 100."""
     options = {"algorithm": "score:episodes=50", "seed": 1, "iterations": 20_000, "folder": tmp_path / "run"}
     run = rg.train("two-roads", "mean", callback=lambda line, _: line["iteration"] == 5, **options)
     assert len(run.history) == 6
     planned = rg.train("two-roads", "mean", callback=lambda *_: True, **{**options, "folder": None})
-    look = run.held_out_episodes - 300  # the first is as large as was planned
-    assert look > 10_000
-    assert planned.held_out_episodes == look + 100
+    judgment = run.held_out_episodes - 300  # the first is as large as was planned
+    assert judgment > 10_000
+    assert planned.held_out_episodes == judgment + 100
     assert "300 more held-out episodes judged the last iterate" in " ".join(run.notes)
-    assert len(rg.load(tmp_path / "run").look.values) in (300, look)
+    assert len(rg.load(tmp_path / "run").judgment.values) in (300, judgment)

@@ -17,7 +17,7 @@ from riskgrad.policy import (
 )
 from riskgrad.policy.base import describe_policy, rebuild_policy
 from riskgrad.run import Run
-from riskgrad.run.result import Look
+from riskgrad.run.result import Judgment
 from riskgrad.settings import Settings
 
 SEEN = ObservationStatistics.of(np.random.default_rng(2).normal(size=(50, 2)) * [1e-3, 7.0])
@@ -32,7 +32,7 @@ def example(policy):
         history=({"iteration": 0, "risk": 0.1, "ess": None},),
         episodes_used=1200,
         held_out_episodes=200,
-        look=Look(1.5, 2.5, rng.normal(size=100), rng.uniform(size=100)),
+        judgment=Judgment(1.5, 2.5, rng.normal(size=100), rng.uniform(size=100)),
         settings=Settings(algorithm="offp-sf", risk="cvar:0.1", policy_facts=describe_policy(policy)),
         remarks=("a note",),
         finished=True,

@@ -348,7 +348,10 @@ def test_trains_on_numbers_and_choices():
         ),
         (lambda: GymnasiumSource(Noise, horizon=0), "horizon must be an integer of at least 1"),
         (lambda: GymnasiumSource(Noise, horizon=3, discount=0.0), "discount must be in"),
-        (lambda: GymnasiumSource(Noise, horizon=3, backend=2), "backend must have"),
+        (
+            lambda: GymnasiumSource(Noise, horizon=3, backend=2),
+            "backend must be a name such as 'processes:4', or a Backend",
+        ),
         (lambda: GymnasiumSource(Noise, horizon=3, native=True), "native must be None"),
         (lambda: GymnasiumSource(Noise(), horizon=3, backend=Processes(2)), "env must be made anew in each process"),
         (

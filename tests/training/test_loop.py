@@ -13,7 +13,7 @@ from riskgrad.errors import InputError, Stopped, StorageError
 from riskgrad.policy import TabularGibbs
 from riskgrad.random import Purpose, Stream
 from riskgrad.run import checkpoint
-from riskgrad.run.result import Look
+from riskgrad.run.result import Judgment
 from riskgrad.run.store import HISTORY
 from riskgrad.settings import option
 from riskgrad.training.algorithm import Algorithm, Info, State
@@ -290,7 +290,7 @@ def test_at_equal_risk_the_better_mean_wins_and_not_the_later_iterate():
     first = Iterate(policy, np.zeros(2))
     for risk, mean, wins in [(-1.0, 2.0, False), (-1.0, 3.0, True), (-1.0, 4.0, True), (-0.9, 0.0, True)]:
         later = State(1, policy, np.ones(2), {})
-        progress = Progress(later, first, first, best_look=Look(-1.0, 3.0, values))
-        found = Look(risk, mean, values)
-        judge_iterate(Judge(lambda *_, look=found: look, 5, 5), progress)
+        progress = Progress(later, first, first, best_judgment=Judgment(-1.0, 3.0, values))
+        found = Judgment(risk, mean, values)
+        judge_iterate(Judge(lambda *_, judgment=found: judgment, 5, 5), progress)
         assert (progress.best is not first) == wins

@@ -92,7 +92,7 @@ class Critic(Algorithm):
             return Defaults()
         return Defaults(policy="mlp:64,64,std=1", rescales=not gives.one_hot, step=0.002, levels=0.5)
 
-    def count_looks(self, iterations: int, has_states: bool) -> int:
+    def count_judgments(self, iterations: int, has_states: bool) -> int:
         """Count the two that decide a race of tables, a late iterate, the last one, and those that are sharper.
 
         In a short run the model of a table decides, and what it chose is judged once; a network has one sharper one.

@@ -34,7 +34,7 @@ from riskgrad.training.problem import Problem
 
 
 def _directions(case: Circumstances, _: "OnPSF") -> int:
-    # a policy that draws nothing: another direction tells more than a second episode
+    # for a deterministic policy another direction says more than a second episode
     return min(case.dim, 16 if case.has_density else 4)
 
 

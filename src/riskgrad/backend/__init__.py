@@ -1,4 +1,4 @@
-"""Who does the work: this process, several, or this one until it pays to have several; a file here is one more."""
+"""Where work is done: here, in several processes, here until several pay off, or on a cluster; one file each."""
 
 from typing import TYPE_CHECKING
 

@@ -1,6 +1,6 @@
-"""Where a worker process is: what it leaves in shared memory before it calls an environment, for who waits for it.
+"""Where a worker process is: it notes that in shared memory before it calls an environment.
 
-An environment that hangs inside compiled code may hold its whole process, so that nobody in that process can tell. The
+An environment that hangs inside compiled code may hold its whole process, so that no other thread of it can notice. The
 process that waits reads the beacon instead, and ends a worker whose call has not come back in time. The clock is the
 system's, the same for all processes.
 """

@@ -1,12 +1,12 @@
-"""The backend that works here at first, and lets other processes join once the work has taken long enough to pay.
+"""The backend that works in this process at first, and in others as well once the work has taken long enough.
 
-To start a process and to import what it needs takes a second or two, and most work is done by then. No answer depends
-on who does the work, so that others can join at any time. They join only where nothing can go wrong by it:
+Starting a process and importing what it needs takes a second or two, and most work is done by then. No answer depends
+on who does the work, so that other processes can join at any time. They join only where this is safe:
 
-- Work that other processes could not find by its name, because it is part of the script that runs or of a notebook,
-  stays here. As nothing of that script is needed elsewhere, other processes do not read it: unlike with `Processes`, it
-  may do what it does outside of `if __name__ == "__main__":`.
-- If other processes fail, for whatever reason, the work is done again here, and all that follows; a warning says so.
+- Work that other processes cannot find by its name, because the running script or a notebook defines it, stays here.
+  So other processes need not read that script: unlike with `Processes`, it needs no `if __name__ == "__main__":`.
+- If other processes fail, for whatever reason, the work is done again here, and so is all further work; a warning says
+  so.
 - A process that was itself started to share work starts no others: its siblings have the other cores.
 """
 
@@ -28,7 +28,7 @@ PATIENCE = 5.0  # seconds of work after which others join
 @final
 @checks_fields
 class Patient(Backend):
-    """Work here, and in other processes as well once that has taken a while.
+    """Work in this process, and in others as well once the work has taken a while.
 
     Args:
         workers: how many processes join; by default one for each core.

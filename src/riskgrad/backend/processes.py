@@ -4,12 +4,12 @@ Processes are spawned, not forked: a fork of a program with threads (numba, BLAS
 have no fork. They start with the first task and stay until the backend is closed or this process ends, so that
 environments are made once. Signals are left to this process, which ends the others; if it is killed, they end too.
 
-Each worker is at the end of a pipe of its own, and does one task at a time: no thread and no queue stands between, in
-which a task or an answer could be lost. Work and tasks are pickled here, before a worker sees them. Who waits for
-answers wakes up twice a second to see whether every worker lives, and whether a call of an environment is overdue (see
-`beacon`). What is interrupted ends the workers that are busy, without waiting for them.
+Each worker has its own pipe and does one task at a time; there is no thread or queue in between that could lose a task
+or an answer. Work and tasks are pickled here, before a worker sees them. While it waits, this process checks twice a
+second that every worker is alive, and that no call of an environment is overdue (see `beacon`). An interrupt
+ends the workers that are busy, without waiting for them.
 
-A script that uses it must be importable: keep what it does under `if __name__ == "__main__":`.
+A script that uses it must be importable: put the code that it runs under `if __name__ == "__main__":`.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ from riskgrad.kernels.compile import cores
 from riskgrad.kinds import checks_fields
 from riskgrad.parcels import Package, pack
 
-LOOK: Final = 0.5  # seconds after which it is looked whether workers live
+LOOK: Final = 0.5  # seconds between two checks that workers are alive
 GRACE: Final = 10.0  # seconds that a worker has to close its environments
 DIED: Final = "it ran out of memory, was killed, or its script lacks `if __name__ == '__main__':`"
 

@@ -3,14 +3,14 @@
 Each worker is an actor (see `supervisor`), which stays for the run: its environments are made once, and a call costs
 less than starting a task. The work of a map, with the parameters in it, goes into the object store once, and each
 worker fetches it once; parcels, such as the recipe of an environment or a model, once for the whole run. Tasks are a
-few seeds. A worker has at most two tasks, one that it does and one that waits, so that answers do not pile up; they are
-put in their places by number, and come back as the bits that one process would give.
+few seeds. A worker has at most two tasks, one in progress and one waiting, so that answers do not pile up. Answers are
+put in order by their number, and have the same bits as those of one process.
 
-What fails is done again, by another process, a bounded number of times: tasks of workers and machines that died or were
-taken away, calls of environments that hang or raise. Then the error is raised, with the seed of the episode. Workers
-that are gone are asked for anew, and meanwhile the others go on. Where a cluster grows on demand, that is the demand.
+Failed work is done again, by another process, a bounded number of times: tasks of workers or machines that died or
+went away, calls of environments that hang or raise. Then the error is raised, with the seed of the episode. Workers
+that are gone are requested again, and meanwhile the others continue. An autoscaling cluster grows by these requests.
 
-Work is pickled here, before Ray sees it, by cloudpickle: what is defined in a script or a notebook travels as it is.
+Work is pickled here, before Ray sees it, by cloudpickle: what a script or a notebook defines is sent by value.
 """
 
 import contextlib

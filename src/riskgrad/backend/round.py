@@ -1,4 +1,4 @@
-"""One round of work on a cluster: tasks are handed out to actors, answers taken in, and what was lost is done again."""
+"""One round of work on a cluster: tasks are given to actors, answers collected, and lost tasks done again."""
 
 import contextlib
 import importlib
@@ -41,7 +41,7 @@ class Round:
         work: the number of the map, where the work is and where its parcels are, as `Supervisor.do` takes them.
         tasks: pickled.
         retries: how often a task that failed is done again.
-        lost: told of each worker that died.
+        lost: called for each worker that died.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What stands on a machine of a cluster for one worker: it keeps a process that does the tasks, and looks after it.
+"""The supervisor of one worker on a cluster: it starts the process that does the tasks, and restarts it when it dies.
 
 The process that waits for answers may be on another machine, where it can read no beacon. So each worker is two
 processes: one that does the tasks, and this one, which sees whether a call of an environment is overdue or the other

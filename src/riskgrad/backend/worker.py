@@ -1,8 +1,8 @@
 """What a worker process does: it takes a task from its pipe, does it, and sends the answer back, until the pipe ends.
 
-It leaves signals to the process that started it, which decides what becomes of the work: a signal to the whole group of
-processes is as polite as one to that process. It does not ignore them, since a program that an environment starts would
-inherit that; it catches them and does nothing. It ends when that process does, whatever it is doing.
+It leaves signals to the process that started it: a signal to the whole group of processes has the same effect as one to
+that process. It does not ignore signals, since a program that an environment starts would inherit that; it catches them
+and does nothing. It ends when the process that started it does, whatever it is doing.
 
 The work comes with the first of its tasks and is kept for the others; the parcels in it (see `parcels`) come once.
 """
@@ -32,7 +32,7 @@ class CallError(WorkerError):
 
     Args:
         task: the place of the task among all.
-        place: where the worker was; None where nobody knows.
+        place: where the worker was; None where that is not known.
         reason: what happened.
     """
 

@@ -48,7 +48,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _in_flags(message: str, words: list[str]) -> str:
-    """Turn the arguments that a message speaks of, before "must" or as `name=value`, into the flags of the command."""
+    """Turn the arguments that a message names, before "must" or as `name=value`, into the flags of the command."""
     command: Any = typer.main.get_command(app)
     called = next((command.commands[word] for word in words if word in command.commands), None)
     if called is None:
@@ -64,7 +64,7 @@ def _in_flags(message: str, words: list[str]) -> str:
 
 
 def _refuse_control_characters(words: list[str]) -> None:
-    """Refuse what a terminal would obey rather than show, and what no encoding has."""
+    """Refuse control characters, which a terminal would act on, and what no encoding has."""
     for word in words:
         if any(unicodedata.category(one) in ("Cc", "Cs") for one in word):
             raise InputError("an argument", "have no control characters", ascii(word))

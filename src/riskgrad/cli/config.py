@@ -1,6 +1,6 @@
 """A file that gives flags: `--config run.toml`, one key for each flag, of the same name; flags win over the file.
 
-Whatever the file says goes the way of a flag's default, so that both mean the same thing. Environment options are a
+A value in the file becomes the default of its flag, so that both mean the same thing. Environment options are a
 table, `[env-option]`, or a list of name=value as on the command line; those of the file and of the flags add up.
 """
 

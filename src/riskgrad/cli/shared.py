@@ -1,4 +1,4 @@
-"""What the commands share: the application, and the options that many of them take; `printing` has how they print."""
+"""What the commands share: the application, and the options that many of them take; see `printing` for output."""
 
 import inspect
 import json

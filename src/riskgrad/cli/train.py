@@ -46,7 +46,7 @@ class TrainCommand(Command):
 
 
 def _own_facts() -> dict[str, Facts]:
-    """Give the options of all algorithms; one that several have is told once, with the defaults of each."""
+    """Give the options of all algorithms; one that several have is listed once, with the defaults of each."""
     from riskgrad.algorithms import ALGORITHMS  # noqa: PLC0415
 
     found: dict[str, Facts] = {}
@@ -271,7 +271,9 @@ def _kept_parameters() -> list[inspect.Parameter]:
             None,
             Annotated[
                 int | None,
-                typer.Option(help="Train so many seeds, from --seed on, at once: an experiment.", rich_help_panel=KEPT),
+                typer.Option(
+                    help="Train this many seeds, from --seed on, at once: an experiment.", rich_help_panel=KEPT
+                ),
             ],
         ),
         "tensorboard": (

@@ -5,17 +5,17 @@ there. Under a utility the state is (observation, time, return so far).
 
     utility.py       the utility that stands for a measure near a law of the return
 
-Where observations are states, transitions do not depend on who acted, so that every step ever played tells about them,
-without importance weights:
+Where observations are states, transitions do not depend on who acted, so that every step of the run is used, without
+importance weights:
 
     log.py           the steps that were played, kept in blocks
-    outcomes.py      what followed what, counted: a model of the environment
+    outcomes.py      counts of what followed each state and action: a model of the environment
     reward_grid.py   rewards of very many values, by their neighbors on a grid
     graph.py         the law of the return in that model, and what each action gains under a utility
     actor.py         a step of the policy along these gains
-    returns.py       the same by what episodes really brought, where observations hide something
+    returns.py       gains from the returns of episodes, where observations hide something
 
 Where they are vectors, nothing can be counted:
 
-    quantiles.py     a network that says how the reward still to come is spread
+    quantiles.py     a network that predicts the distribution of the reward still to come
 """

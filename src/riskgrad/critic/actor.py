@@ -4,7 +4,8 @@
 
 The gradient of the measure is the sum over rows and actions of visits times pi times gains times the score. A table of
 preferences moves along the natural gradient: every preference by the gain of its action, so that a row that is rarely
-visited learns as fast as one that is often visited. The gain of an action that was met C times counts C / (C + 20).
+visited learns as fast as one that is often visited. The gain of an action that was seen C times is multiplied by
+C / (C + 20).
 """
 
 from dataclasses import dataclass

@@ -33,7 +33,7 @@ STRETCH: Final = 8  # times as many edges are swept over for so many
 
 @dataclass(frozen=True)
 class Gains:
-    """What a sweep backward tells.
+    """The result of a sweep backward.
 
     Attributes:
         values: expected utility from each node.
@@ -143,7 +143,7 @@ class ValueGraph:
         return memory.find_cells(times, knots)
 
     def among_known(self, table: FloatArray) -> FloatArray:
-        """Give the chances of the actions that were met [rows, A]; what was never met cannot be foreseen."""
+        """Give the probabilities of the actions that were seen [rows, A]; the model knows no others."""
         chances = np.where(self.known, table, 0.0)
         return chances / np.maximum(np.sum(chances, axis=1, keepdims=True), 1e-300)
 

@@ -1,8 +1,8 @@
 """The log of steps: everything that was played, in blocks that are appended and never written again.
 
 A block is one batch of one policy. In memory it is a few compact columns; on disk it is a head with a checksum and the
-columns, compressed. A log has a cap in bytes, beyond which the oldest blocks are forgotten, and what they taught. It
-counts rewards of very many values on a grid (see `reward_grid`), which is made anew, with all counts, when rewards lie
+columns, compressed. A log has a cap in bytes, beyond which the oldest blocks are dropped, also from the model. It
+counts rewards of very many values on a grid (see `reward_grid`), which is rebuilt, with all counts, when rewards lie
 beyond it or the log has doubled.
 """
 

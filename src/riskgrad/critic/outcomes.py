@@ -1,4 +1,4 @@
-"""What followed what, counted: a model of the environment that every step ever played adds to."""
+"""Counts of what followed each state and action: a model of the environment to which every step of the run adds."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -26,7 +26,7 @@ class OutcomeModel:
         nexts: the next state of each outcome, S for the end [K].
         chances: of each outcome given (s, a) [K].
         starts: chance of each state to be the first [S].
-        counts: how often each action was met in each state, with what followed [S, A].
+        counts: how often each action was seen in each state, with what followed [S, A].
     """
 
     groups: IntArray
@@ -55,7 +55,7 @@ class OutcomeCounts:
         self._order: IntArray | None = None
 
     def _make_room(self, room: int) -> None:
-        """Give the columns room for so many outcomes, and the hash twice as many slots."""
+        """Give the columns room for this many outcomes, and the hash twice as many slots."""
         old = (self._pairs, self._nexts, self._rewards, self._counts) if self._used else ()
         self._pairs, self._nexts, self._rewards = (np.zeros(room, dtype=np.int64) for _ in range(3))
         self._counts = np.zeros(room)
@@ -124,7 +124,7 @@ class OutcomeCounts:
     def model(self) -> OutcomeModel:
         """Give the model that the counts make.
 
-        A step at the horizon does not tell what follows it. It is left out, but in a state that was only ever met so,
+        A step at the horizon does not show what follows it. It is left out, except in a state that was only seen there,
         as the last ones of a model with time in its state are: there it is the end.
         """
         used, (n_states, n_actions) = self._used, (self.n_states, self.n_actions)

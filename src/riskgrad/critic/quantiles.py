@@ -1,12 +1,12 @@
-"""A critic for any observations: a network that says how the reward still to come is spread.
+"""A critic for any observations: a network that predicts the distribution of the reward still to come.
 
     Z_1(x) .. Z_32(x)        quantiles of what is still to come, from x = (observation, share of time left)
     V(x) = mean_i u(y + discount^t Z_i(x))        the value under a utility u, y being the return so far
 
 One critic serves every utility, so that the law of the return, and with it u, may move from one batch to the next; for
 the mean it is the value of an ordinary actor-critic. The target of a step is what was earned within a random number of
-steps after it, and one of the quantiles that the critic expected there, at random. Outputs are in units of the spread
-of what was seen so far; when the units change, the last layer is corrected, so that the critic says what it said.
+steps after it, plus a random one of the quantiles that the critic predicts there. Outputs are in units of the spread
+of what was seen so far; when the units change, the last layer is corrected, so that predictions do not change.
 """
 
 from collections.abc import Mapping

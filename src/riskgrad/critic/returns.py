@@ -1,7 +1,7 @@
-"""Gains by what episodes brought: for observations that do not determine what follows.
+"""Gains from the returns of episodes, for observations that do not determine what follows.
 
-The gain of each step is the utility of its episode's return, less the value that the model gives to where it was taken.
-The model is that of the steps before, and a value does not depend on the action: a wrong one adds no bias, only noise.
+The gain of each step is the utility of its episode's return, less the model's value of the state where it was taken.
+The model is that of earlier steps, and a value does not depend on the action: a wrong value adds noise but no bias.
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""A distortion of the user's own, checked before it is believed."""
+"""A distortion of the user's own, checked before it is used."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

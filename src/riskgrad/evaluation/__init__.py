@@ -1,4 +1,4 @@
-"""How sure a risk is: certified and bootstrap intervals of measures of returns, as a table; and what seeds say."""
+"""How certain an estimate is: certified and bootstrap intervals, as a table; and statistics over seeds."""
 
 from riskgrad.evaluation.band import Band, law_band
 from riskgrad.evaluation.bootstrap import Bootstrap, bootstrap_intervals

@@ -43,7 +43,7 @@ class Bootstrap:
 
     Attributes:
         interval: (low, high).
-        flag: why it should not be relied on; None where nothing speaks against it.
+        flag: why it should not be relied on; None where it may be.
     """
 
     interval: tuple[float, float]

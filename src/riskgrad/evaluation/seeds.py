@@ -1,4 +1,4 @@
-"""What many seeds say together: the seed is the unit, and a score is what one training reached.
+"""Statistics over seeds: the unit is the seed, and a score is what one training reached.
 
 Scores are a matrix [n, tasks]: n seeds, and a column for each task; an experiment on one environment has one. The
 aggregates are those of Agarwal et al., "Deep reinforcement learning at the edge of the statistical precipice" (2021),

@@ -32,7 +32,7 @@ class Row:
         certified: (low, high) that holds for any law of the return, or None.
         reason: why there is no certified interval; None where there is one.
         bootstrap: (low, high) by resampling, right for many episodes.
-        flag: why the bootstrap interval should not be relied on; None where nothing speaks against it.
+        flag: why the bootstrap interval should not be relied on; None where it may be.
     """
 
     risk: str

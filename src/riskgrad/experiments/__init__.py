@@ -1,4 +1,4 @@
-"""Many seeds: trainings that differ in measure and seed alone, what they say together, and a page about them."""
+"""Many seeds: trainings that differ only in measure and seed, statistics over them, and a page about them."""
 
 import importlib
 from typing import TYPE_CHECKING, Any

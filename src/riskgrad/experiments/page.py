@@ -1,4 +1,4 @@
-"""The page of an experiment: what the seeds of each measure reached, how sure that is, and how they learned."""
+"""The page of an experiment: what the seeds of each measure reached, how certain that is, and how they learned."""
 
 from collections.abc import Sequence
 from pathlib import Path

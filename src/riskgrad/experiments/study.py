@@ -1,9 +1,9 @@
-"""`rg.experiment`: every measure trained with every seed, and what the seeds say together.
+"""`rg.experiment`: every measure trained with every seed, and statistics over the seeds.
 
-A training with one seed says what may happen, not what does. An experiment trains each measure with the same seeds, on
-the workers of a backend, and plays every policy on the same fresh episodes. What a run reached by a measure is its
-score; over seeds the scores are told by their interquartile mean, and two measures by the probability that a seed of
-one reaches more than a seed of the other (`riskgrad.evaluation.seeds`).
+A training with one seed shows what may happen, not what usually happens. An experiment trains each measure with the
+same seeds, on the workers of a backend, and plays every policy on the same fresh episodes. The estimate of a measure is
+the score of a run. Over seeds, scores are summarized by their interquartile mean, and two measures are compared by the
+probability that a seed of one has a higher score than a seed of the other (`riskgrad.evaluation.seeds`).
 
 In a folder the experiment can be killed at any moment and resumed. It then ends as if it had never been killed, to the
 bit, since each run does; runs that are finished are not trained again.
@@ -49,7 +49,7 @@ class Reached:
 
     Attributes:
         trained_on: the measure that they were trained on.
-        risk: the measure that they are told by.
+        risk: the measure of the scores.
         seeds: how many they are.
         aggregate: their interquartile mean and its interval.
         lowest: what the worst seed reached.
@@ -73,7 +73,7 @@ class Improvement:
     Attributes:
         trained_on: the measure that the one was trained on.
         over: the measure that the other was trained on.
-        risk: the measure that both are told by.
+        risk: the measure of both scores.
         aggregate: the probability and its interval.
     """
 
@@ -89,7 +89,7 @@ class Experiment:
 
     Attributes:
         runs: by measure and seed.
-        measures: the mean and what was trained on, each once; runs are told by all of them.
+        measures: the mean and what was trained on, each once; every run has a score by each of them.
         scores: what each run reached by each measure on the fresh episodes [risks, seeds, measures].
         untrained: what the policy of the first seed reaches by each measure before training [measures].
         episodes: fresh episodes that each run played, the same for all.
@@ -188,7 +188,7 @@ def experiment(
     progress: Progress | None = None,
     **training: Any,
 ) -> Experiment:
-    """Train every measure with every seed, and tell what the seeds say together.
+    """Train every measure with every seed, and summarize the results over the seeds.
 
     Args:
         env: what `rg.train` takes.
@@ -201,7 +201,7 @@ def experiment(
             can be made there, such as an id.
         folder: keeps a new experiment, with a folder for each run.
         resume: folder of an experiment to go on with; begins one where there is none. Measures and seeds may be added.
-        progress: told (label, line) of the training that the label names, now and then; and (label, None) at its end.
+        progress: called with (label, line) of a training now and then, and with (label, None) when it ends.
         training: more for `rg.train`, the same for all, such as iterations=100.
     """
     measures, numbers = _read_risks(risks), _read_seeds(seeds)

@@ -12,9 +12,9 @@ estimate; c undoes that exactly for equal weights, where c = m / (m - 1) and the
 is kept at most 2.
 
 The error comes from groups: the batch is cut into 8 runs of equally many episodes (up to 7 at the end are left out of
-the error), each gives its own gradient with its own influence, and their spread tells. That costs one more pass over
-the batch; no array of scores per episode [m, d] is made. In groups much smaller than one over the tail's mass a tail
-measure is nearly neutral, and so is its error.
+the error), each gives its own gradient with its own influence, and their spread is the error. That costs one more pass
+over the batch; no array of scores per episode [m, d] is made. In groups much smaller than one over the tail's mass a
+tail measure is nearly neutral, and so is its error.
 """
 
 from typing import Final
@@ -50,7 +50,7 @@ def score(
         theta: its parameters [d].
         batch: m >= 2 recorded episodes.
         weights: importance ratios psi [m] of the policy over the one that acted, up to a factor; None where it acted.
-        with_error: whether to tell the error, at the price of one more pass over the batch.
+        with_error: whether to estimate the error, at the price of one more pass over the batch.
 
     Returns:
         the estimate with its standard error over batches; NaN if not asked for, or below 16 episodes.

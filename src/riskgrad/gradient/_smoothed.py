@@ -9,11 +9,11 @@ The reported error is about that mean. What it can see is how the terms differ f
 - Independent directions: the spread of the n terms d s_i v_i, which is unbiased whatever the function.
 - A block of r < d orthogonal directions is sampling without replacement: the same spread times 1 - r / d. This is
   exact for a linear function; noise in the values is then counted with the factor 1 - r / d as well.
-- One whole block of d is a full finite difference: its direction error is zero for a linear function, and of the noise
-  in the values nothing can be told from it. The error is NaN. Several blocks are independent, and their spread tells.
+- One whole block of d is a full finite difference: its direction error is zero for a linear function, but it does not
+  show the noise in the values, so that the error is NaN. Several blocks are independent, and their spread is the error.
 
 Noise that all directions share, as when one batch of episodes serves every perturbed policy, moves all terms alike and
-cannot be seen here; `batch_error` tells it from the batch.
+cannot be seen here; `batch_error` estimates it from the batch.
 """
 
 from collections.abc import Callable
@@ -44,7 +44,7 @@ def smoothed(objective: Objective, theta: ArrayLike, directions: ArrayLike, smoo
         smoothing: the distance mu of the perturbed parameters, in (0, 1].
 
     Returns:
-        the estimate with its standard error over directions; NaN where that cannot be told (see the module).
+        the estimate with its standard error over directions; NaN where that cannot be estimated (see the module).
     """
     center, units, mu = _check_arguments(theta, directions, smoothing)
     return smoothed_difference(objective(around(center, units, mu)), units, mu)
@@ -70,7 +70,7 @@ def smoothed_difference(values: ArrayLike, directions: FloatArray, smoothing: fl
         smoothing: mu.
 
     Returns:
-        the estimate with its standard error over directions; NaN where that cannot be told (see the module).
+        the estimate with its standard error over directions; NaN where that cannot be estimated (see the module).
     """
     units, mu, values = directions, smoothing, as_reals("objective", values)
     n, d = units.shape
@@ -121,7 +121,7 @@ def batch_error(
     """Estimate the standard error of a smoothed gradient over its episodes.
 
     The episodes of every perturbed policy are cut into the same 8 groups; each group gives a gradient along the same
-    directions, and their spread tells the error of the whole. With one batch for all perturbed policies this is the
+    directions, and their spread gives the error of the whole. With one batch for all perturbed policies this is the
     part that the directions cannot show. Along fewer than d directions it is a little too large, since it holds what
     the directions make of the noise as well.
 

@@ -1,4 +1,4 @@
-"""What is done while kernels are compiled: whoever waits for them is told why, and Python looks for no garbage.
+"""What happens while kernels are compiled: the user is told why it takes time, and garbage collection is paused.
 
 A kernel that was compiled before is read from the disk, which takes milliseconds and is not told.
 """

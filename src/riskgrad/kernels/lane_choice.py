@@ -167,7 +167,7 @@ def run_networks_in_turn(
 def draw_from_two(units: FloatArray, row: int, live: int, choices: Words, actions: IntArray) -> None:
     """Draw actions of two, whose logits differ by x = units[row, 0]: the second if u (1 + exp(x)) >= 1.
 
-    A rough exponential tells, unless the product is so near to 1 that it might err: then a good one does.
+    A rough exponential decides, unless the product is so near to 1 that it might be wrong: then an exact one does.
     """
     doubtful = 0
     for lane in range(live):
@@ -200,8 +200,8 @@ def _draw_exactly(units: FloatArray, row: int, live: int, n_actions: int, choice
 def draw_from_many(units: FloatArray, row: int, live: int, n_actions: int, choices: Words, actions: IntArray) -> None:
     """Draw actions by the sums of their weights: the first whose sum is above u times the last one.
 
-    Rough exponentials tell, unless a sum is so near to u times the last that they might err: then good ones do. As u is
-    below 1, u times the last sum is below it: an action without weight is never chosen.
+    Rough exponentials decide, unless a sum is so near to u times the last that they might be wrong: then exact ones
+    do. As u is below 1, u times the last sum is below it: an action without weight is never chosen.
     """
     spare = 1 - row
     for lane in range(live):

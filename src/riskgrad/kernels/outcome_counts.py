@@ -79,7 +79,7 @@ def count_steps(
         pairs: state * A + action of each outcome [room].
         nexts: where each led, S for the end, S + 1 where that is not known [room].
         rewards: bits of the reward of each [room].
-        counts: how often each was met [room].
+        counts: how often each occurred [room].
     """
     for e in range(len(ended)):
         begin, end = offsets[e], offsets[e + 1]

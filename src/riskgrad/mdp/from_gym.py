@@ -8,7 +8,7 @@ after 200, on the same map. So by default the horizon is that of the environment
 
 A wrapper may change rewards or observations behind the table's back, and so may an option of the environment (Taxi's
 fickle passenger), or a class that is derived from it and has a `step` or `reset` of its own. All are refused, since a
-model that differs from its environment would be wrong without a word.
+model that differs from its environment would be silently wrong.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ from riskgrad.kinds import checks_kinds
 from riskgrad.making import explain_failure, time_limit
 from riskgrad.mdp.model import FiniteMDP
 
-TOY_TEXT = "gymnasium.envs.toy_text."  # whose tables tell all
+TOY_TEXT = "gymnasium.envs.toy_text."  # whose tables are complete
 # wrappers that leave observations, rewards and dynamics as they are; the limit of TimeLimit is the model's horizon
 HARMLESS = (OrderEnforcing, PassiveEnvChecker, RecordEpisodeStatistics, TimeLimit)
 
@@ -54,7 +54,7 @@ def from_gymnasium(
 
 
 def has_table(env: "gymnasium.Env[Any, Any]") -> bool:
-    """Whether an environment has a table of outcomes that tells all there is to it."""
+    """Whether an environment has a complete table of outcomes."""
     if not hasattr(env.unwrapped, "P") or not hasattr(env.unwrapped, "initial_state_distrib"):
         return False
     try:

@@ -12,7 +12,7 @@ What is decided here, and why:
   real models are sparse. Equal outcomes of one (s, a) are merged, in the order (next state, reward).
 - Rows must sum to 1 within 1e-6, so that tables kept in single precision pass, and are then divided by their sum.
 - A state that can be reached needs a row for every action. A state that no episode can reach may lack rows: it is
-  treated as terminal, since no return can tell. Rows given for a terminal state are ignored for the same reason.
+  treated as terminal, which changes no return. Rows given for a terminal state are ignored for the same reason.
 """
 
 from collections.abc import Mapping, Sequence

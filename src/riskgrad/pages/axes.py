@@ -1,6 +1,6 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # matplotlib is only partly typed
-"""The ranges of axes: a few far values cannot squash the others, and what lies beyond is said in words."""
+"""The ranges of axes: a few extreme values do not squash the others; a caption says what lies beyond the axis."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ def common_span(played: Sequence[PlayedRun]) -> tuple[float, float]:
 def find_range(values: FloatArray) -> tuple[float, float]:
     """Give the range of values; where the outermost 0.5% at a side take up half of it or more, the range without them.
 
-    Half the axis for one episode in two hundred is too much: the others could not be told apart.
+    Half the axis for one episode in two hundred is too much: the others could not be distinguished.
     """
     known = np.sort(values[np.isfinite(values)])
     if not len(known):

@@ -9,7 +9,7 @@ run on them, so that what the runs share cancels:
 `better` says how sure these episodes make us that the second run is better; it says nothing about another training with
 another seed.
 
-The story of a page tells the comparison in sentences, and a difference only where the episodes can tell it.
+The story of a page states the comparison in sentences, and a difference only where the episodes show it.
 """
 
 from collections.abc import Sequence
@@ -223,7 +223,8 @@ def _tell_alone(one: PlayedRun) -> str:
     state = "" if one.run.finished else " It was stopped before its end."
     return (
         f"{call_run(one)} was trained on {one.about}. On {write(len(one.values))} fresh episodes it returns "
-        f"{one.tell(Mean())} on average and {one.tell(CVaR(alpha))} over the worst {percent(alpha)}.{state}"
+        f"{one.write_estimate(Mean())} on average and {one.write_estimate(CVaR(alpha))} over the worst "
+        f"{percent(alpha)}.{state}"
     )
 
 

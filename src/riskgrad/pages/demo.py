@@ -3,8 +3,8 @@
 """The demonstration: one maze, two trainings, and what risk-sensitivity bought.
 
 In the guarded maze the short way to the goal passes a cell that a guard watches now and then, at a high price. Trained
-on the mean, a policy takes the short way; trained on the mean of the worst twentieth of episodes, it goes round. Both
-trainings are `riskgrad.train` with nothing but the environment, the measure and the seed.
+on the mean, a policy takes the short way; trained on the mean of the worst twentieth of episodes, it goes around it.
+Both trainings are `riskgrad.train` with nothing but the environment, the measure and the seed.
 """
 
 import re

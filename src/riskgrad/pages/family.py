@@ -130,7 +130,7 @@ def frontier(
         seed: of training and of the fresh episodes.
         backend: who trains, such as "processes:4"; None trains here, one after the other. Others need an `env` that
             can be made there, such as an id.
-        progress: told (label, line) of the training that the label names, now and then; and (label, None) at its end.
+        progress: called with (label, line) of a training now and then, and with (label, None) when it ends.
         training: more for `rg.train`, such as iterations=100.
     """
     refuse_unknown_options("rg.frontier", frontier, training)

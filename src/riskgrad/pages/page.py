@@ -1,4 +1,4 @@
-"""The report: one page that says what was trained, what it bought, and how sure that is.
+"""The report: one page that says what was trained, what was gained, and how certain that is.
 
 The page is one file. It holds its style, its figures as SVG and nothing that a browser would fetch or run: its content
 security policy forbids both. Whatever comes from a user or a file is escaped by the template.
@@ -173,10 +173,13 @@ def _chapter(
         distribution(one, index, common_span([other for other in played if other.letter])),
         weights(one, index),
     ]
-    tiles = [("mean return", one.tell(Mean())), (f"mean of the worst {percent(alpha)}", one.tell(CVaR(alpha)))]
+    tiles = [
+        ("mean return", one.write_estimate(Mean())),
+        (f"mean of the worst {percent(alpha)}", one.write_estimate(CVaR(alpha))),
+    ]
     if before is not None:
-        tiles += [("mean, untrained", before.tell(Mean()))]
-        tiles += [(f"worst {percent(alpha)}, untrained", before.tell(CVaR(alpha)))]
+        tiles += [("mean, untrained", before.write_estimate(Mean()))]
+        tiles += [(f"worst {percent(alpha)}, untrained", before.write_estimate(CVaR(alpha)))]
     tiles += [("worst episode", write(float(one.values.min()))), ("episodes to train", write(one.run.episodes_used))]
     listed = {**one.run.settings.as_dict(), **one.run.settings.own}
     hidden = ("own", "given", "policy_facts", "spaces")

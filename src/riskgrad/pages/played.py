@@ -46,8 +46,8 @@ class PlayedRun:
         source: where the episodes come from.
         values: returns of the fresh episodes [m].
         law: the exact law of the return, for finite models that are not too large.
-        tail: the mass of the bad tail that the page tells of: that of the measure, or a tenth where it looks at none;
-            a neutral run is told by the tail of the others.
+        tail: the mass of the bad tail that the page shows: that of the measure, or a tenth where it has none; a neutral
+            run has the tail of the others.
         about: what it was trained on, in words.
         hue: its color on a page; see `riskgrad.pages.style.find_hues`.
         letter: what figures call it; empty for what is only there to be compared with.
@@ -69,8 +69,8 @@ class PlayedRun:
         """What a legend calls it."""
         return f"{self.letter} {self.name}".strip()
 
-    def tell(self, measure: RiskMeasure) -> str:
-        """Write the estimate of a measure with the digits that so many episodes are worth."""
+    def write_estimate(self, measure: RiskMeasure) -> str:
+        """Write the estimate of a measure with as many digits as its episodes justify."""
         error = measure.standard_error(self.values)
         width = 4.0 * error if math.isfinite(error) and error > 0.0 else None
         return write(float(measure.estimate(self.values)), width)
@@ -191,14 +191,14 @@ def _play(runs: Mapping[str, Run], source: Source, episodes: int, seed: int) -> 
 
 
 def play_untrained(one: PlayedRun, *, seed: int = 0) -> PlayedRun:
-    """Play the policy of a run as it is before training, on the same episodes: what training is worth it shows.
+    """Play the policy of a run as it is before training, on the same episodes, to show what training gained.
 
     Args:
         one: the run, played.
         seed: of its episodes.
     """
     policy = one.run.policy
-    run = replace(one.run, theta=policy.first_theta(None, one.run.settings.seed), history=(), look=None)
+    run = replace(one.run, theta=policy.first_theta(None, one.run.settings.seed), history=(), judgment=None)
     stream = Stream(seed, Purpose.EVALUATION)
     values = one.source.returns(policy, run.theta[np.newaxis], len(one.values), stream).values[0]
     return replace(one, name=UNTRAINED, run=run, values=values, law=_law(run, one.source), hue=PALE, letter="")

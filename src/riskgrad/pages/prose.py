@@ -50,7 +50,7 @@ def percent(share: float) -> str:
 
 
 def certainty(share: float, resamples: int) -> str:
-    """Write a probability from resamples, which cannot tell it from 0 or 1 beyond their number."""
+    """Write a probability from resamples, whose number limits how near to 0 or 1 it can be."""
     if share <= 1.0 / resamples:
         return f"under {percent(1.0 / resamples)}"
     return f"over {percent(1.0 - 1.0 / resamples)}" if share >= 1.0 - 1.0 / resamples else percent(share)

@@ -1,8 +1,8 @@
 """How to repeat a run: the command that does what was done.
 
-The command names what was given; all else was settled by the rules that the options have, and will be again. What no
-command can hold (an environment, a measure or a policy of the user's own, parameters to start from) is said in words
-beside a call from Python.
+The command names the options that were given; all others get the same values again by their rules. Where no command
+can hold something (a user's own environment, measure or policy, parameters to start from), a call from Python is shown,
+with the rest in words.
 """
 
 import json

@@ -187,7 +187,7 @@ def distribution(one: PlayedRun, index: int, span: tuple[float, float]) -> Drawi
     axis.set_xlim(*span)
     axis.xaxis.set_major_locator(MaxNLocator(6))
     axis.yaxis.set_major_formatter(ticks(percent))
-    tail, texts = percent(alpha), (one.tell(CVaR(alpha)), write(var), one.tell(Mean()))
+    tail, texts = percent(alpha), (one.write_estimate(CVaR(alpha)), write(var), one.write_estimate(Mean()))
     legend = [Mark(f"the worst {tail}", one.hue, "bar"), Mark("the others", one.hue, "band")]
     # what a line stands for is said above the figure, where no line crosses it
     names = (f"CVaR {texts[0]}", f"VaR {texts[1]}", f"mean {texts[2]}")
@@ -264,7 +264,7 @@ def _bars(one: PlayedRun, span: tuple[float, float]) -> tuple[FloatArray, FloatA
         exact = None if law is None else np.array([_mass_near(law, place) for place in atoms])
         return atoms, counts / len(one.values), widths, exact
     edges = np.linspace(*span, BINS + 1)
-    shares = np.histogram(one.values, edges)[0] / len(one.values)  # what lies beyond the axis is told beside it
+    shares = np.histogram(one.values, edges)[0] / len(one.values)  # the caption says what lies beyond the axis
     exact = None if one.law is None else np.histogram(one.law.values, edges, weights=one.law.probabilities)[0]
     return (edges[1:] + edges[:-1]) / 2.0, shares, np.diff(edges), exact
 

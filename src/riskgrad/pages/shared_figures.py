@@ -40,7 +40,8 @@ def tails(played: Sequence[PlayedRun]) -> Drawing:
         means = (sums[whole] + (counts - whole) * ordered[whole]) / counts
         axis.plot(parts, means, color=run_color(one.hue), linewidth=2.0, linestyle=DASHES[index % len(DASHES)])
         tenth = CVaR(max(0.1, least))
-        words.append(f"{one.letter or one.name}: {one.tell(tenth)} over the worst tenth, {one.tell(Mean())} over all")
+        bad, mean = one.write_estimate(tenth), one.write_estimate(Mean())
+        words.append(f"{one.letter or one.name}: {bad} over the worst tenth, {mean} over all")
     axis.set_xscale("log")
     axis.set_xticks([part for part in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0) if part >= least])
     axis.xaxis.set_major_formatter(ticks(percent))
@@ -98,7 +99,7 @@ def trade(played: Sequence[PlayedRun], tables: Sequence[Table], measure: RiskMea
         axis.errorbar(
             risk.value, mean.value, xerr=np.abs(error[0]), yerr=np.abs(error[1]), color=run_color(one.hue), marker="o"
         )
-        words.append(f"{one.letter}: mean {one.tell(Mean())}, {measure} {one.tell(measure)}")
+        words.append(f"{one.letter}: mean {one.write_estimate(Mean())}, {measure} {one.write_estimate(measure)}")
     axis.margins(0.15)
     axis.set(xlabel="risk (right is safer)", ylabel="mean (up is better)")
     axis.xaxis.set_major_locator(MaxNLocator(5))

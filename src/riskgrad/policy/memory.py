@@ -13,7 +13,7 @@ returns so far of a pilot (see `riskgrad.training.pilot`): a value has a cell of
 hold about equally many of them; asinh knows no range, is linear near the center and grows as a logarithm far from it.
 What is linear in its inputs cannot bend: a policy without layers is shown five bumps over each of the two as well.
 
-Whoever plays shows the policy `memory.extend(observations, times, returns)`, and records that; `plain` takes it back.
+A source shows the policy `memory.extend(observations, times, returns)` and records that; `plain` recovers observations.
 """
 
 from collections.abc import Mapping
@@ -202,7 +202,7 @@ def find_edges(returns: ArrayLike) -> tuple[float, ...]:
     cuts = np.flatnonzero(np.diff(values) > SAME * (values[-1] - values[0]))
     edges = 0.5 * (values[cuts] + values[cuts + 1])
     if len(edges) >= MOST_VALUES:
-        # a value that is met often, as the 0 of each start is, fills a cell and takes no more of them
+        # a frequent value, such as the 0 at each start, fills one cell and no more
         counts = np.minimum(np.diff(cuts + 1, prepend=0, append=len(values)), len(values) / USUAL_CELLS)
         shares = np.cumsum(counts) / np.sum(counts)
         edges = edges[np.unique(np.searchsorted(shares[:-2], np.arange(1, USUAL_CELLS) / USUAL_CELLS))]
@@ -218,7 +218,7 @@ def find_scale(returns: ArrayLike) -> tuple[float, float]:
 
 
 def with_memory(policy: "Policy", memory: Memory) -> "Policy":
-    """Give a policy like this one that reads what the memory shows; refuse one that cannot be made anew."""
+    """Give a policy like this one that reads what the memory shows; refuse one that cannot be rebuilt."""
     recipe, reads = policy.recipe(), memory.shows
     if recipe is None or not policy.sized_by:
         raise InputError("policy", "be one that memory can be given to", policy, "try policy='linear' or 'mlp'")

@@ -103,8 +103,8 @@ class RiskMeasure(ABC):
     def standard_error(self, values: FloatArray, weights: FloatArray | None = None) -> float:
         """Estimate the standard error of the estimate from a batch.
 
-        It is told by the influence I, the share that each episode has in the estimate: with p_i = psi_i / sum psi its
-        variance is about sum p_i^2 (I_i - sum p_j I_j)^2. Without an influence it is told from 8 groups of episodes.
+        It is computed from the influence I, the share that each episode has in the estimate: with p_i = psi_i / sum psi
+        its variance is about sum p_i^2 (I_i - sum p_j I_j)^2. Without an influence, 8 groups of episodes are compared.
 
         Args:
             values: returns [m]; or [2n, m] of n pairs whose estimates are averaged, rows i and n + i from the same
@@ -112,7 +112,7 @@ class RiskMeasure(ABC):
             weights: psi [m]; None where the policy itself acted, and for pairs.
 
         Returns:
-            the error; NaN where the episodes are too few to tell.
+            the error; NaN where there are too few episodes.
         """
         if self.has_influence:
             return error_of_mean(self.influence(values, weights), weights)
@@ -142,7 +142,7 @@ class RiskMeasure(ABC):
         )
 
     def estimate_counts(self, values: FloatArray, counts: IntArray) -> FloatArray:
-        """Estimate without weights from samples that are told by how often each return is in them, as resamples are.
+        """Estimate without weights from samples given by how often each return occurs in them, as resamples are.
 
         Args:
             values: distinct returns [K].
@@ -250,7 +250,7 @@ def error_of_mean(shares: FloatArray, weights: FloatArray | None) -> float:
     """Give the standard error of a mean of influences [m], or of that of their rows [2n, m]; NaN below two episodes."""
     if shares.shape[-1] < 2:
         return float("nan")
-    with np.errstate(over="ignore", invalid="ignore"):  # an error beyond the largest number cannot be told
+    with np.errstate(over="ignore", invalid="ignore"):  # an error that overflows is not reported
         return _root_mean_error(shares, weights)
 
 

@@ -195,7 +195,7 @@ def _normalized_variance(sample: Sample) -> FloatArray:
 def _pair_sums(sample: Sample) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Give sum_{i < j} psi_i psi_j (R_i - R_j)^2 [...], 2 sum_{i < j} psi_i psi_j [...] and the largest psi [...].
 
-    Both sums are told in units of the square of the largest psi.
+    Both sums are in units of the square of the largest psi.
 
     With the heaviest sample h set apart (weight a, the others w_i, sum W) and d_i = R_i - R_h these are
     (a + W) sum w d^2 - (sum w d)^2 and 2 a W + W^2 - sum w^2.

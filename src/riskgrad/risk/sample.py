@@ -1,4 +1,4 @@
-"""Returns with importance weights: checked, put in order, and summed as a distortion tells.
+"""Returns with importance weights: checked, sorted, and summed with the weights of a distortion.
 
 Nothing is dropped silently: a NaN or infinite return, a negative, NaN or infinite weight, a row of weights that are all
 zero, an empty sample and shapes that do not fit are errors that say where.

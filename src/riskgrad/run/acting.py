@@ -1,7 +1,7 @@
-"""A policy without memory at work: observations in, actions out, as its environment shows and takes them.
+"""Acting with a policy without memory: observations in, actions out, in the form that its environment uses.
 
-Actions are drawn by numbers of the run's seed, in the order in which they are asked for: a run that was just loaded
-draws what it drew when it was loaded before.
+Actions are drawn with random numbers from the run's seed, in the order of the calls: a run that is loaded again draws
+the same actions again.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Who is told while a run goes on, and may end it.
+"""Callbacks: they see every iteration of a run, and may end it.
 
 A callback is called after each iteration with its line of the record and the new theta, and ends the run by returning
 True. One that also has a method `returns` is given the returns of the iteration's episodes first, for histograms.

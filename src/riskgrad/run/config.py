@@ -1,4 +1,4 @@
-"""What repeats a run, as the TOML that `riskgrad train --config` reads: every option by the name of its flag.
+"""The file that repeats a run: TOML for `riskgrad train --config`, every option by the name of its flag.
 
 Defaults are spelled out, so that a later version with other defaults repeats the run as well. What a file cannot hold
 (an environment, a measure or a policy made of a user's own code, parameters to start from) is listed under the key

@@ -61,7 +61,7 @@ def read_container(path: Path) -> tuple[Arrays, Facts]:
     if len(words) != 4 or words[0] != "riskgrad":
         raise DamagedFileError(f"{path} is not a file that riskgrad wrote, or its beginning is damaged")
     if words[1] != str(VERSION):
-        # of another version, or with a damaged beginning, which only another copy of what it held can tell
+        # of another version, or with a damaged beginning; only another copy of its content can say which
         raise DamagedFileError(
             f"{path} has format {words[1]}, this riskgrad reads {VERSION}; read it with the one that wrote it"
         )

@@ -1,4 +1,4 @@
-"""Writes a trained policy for those who use it without riskgrad: plain arrays or an ONNX model, by the ending."""
+"""Writes a trained policy for use without riskgrad: plain arrays or an ONNX model, by the ending of the path."""
 
 import io
 from pathlib import Path

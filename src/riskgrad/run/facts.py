@@ -1,7 +1,7 @@
-"""What a file has to say to be a run: every fact of the kind that it is written as.
+"""Checks of the facts in the file of a run: each must have the type with which it is written.
 
-A checksum proves that a file is what somebody wrote, not that it is a run: facts may have been changed, checksum and
-all. They are checked once, where a run is read, so that nothing later meets a number where it expects a name.
+A checksum proves that a file was not damaged, not that it is a run: facts may have been changed together with the
+checksum. They are checked once, where a run is read, so that later code never finds a number where it expects a name.
 """
 
 from collections.abc import Mapping
@@ -93,18 +93,18 @@ def _check_arrays(name: str, arrays: Mapping[str, Any]) -> None:
         _demand(theta is not None and theta.ndim == 1 and _is_finite(theta), name, key, _shape(theta))
         sizes.add(cast("Any", theta).size)
     _demand(len(sizes) == 1, name, "parameters", f"vectors of {sorted(sizes)}")
-    look = {key.partition(".")[2]: array for key, array in arrays.items() if key.startswith("look.")}
-    if not look:
+    judgment = {key.partition(".")[2]: array for key, array in arrays.items() if key.startswith("judgment.")}
+    if not judgment:
         return
     for key in ("risk", "mean"):
-        found = look.get(key)
-        _demand(found is not None and found.size == 1 and _is_finite(found), name, f"look.{key}", _shape(found))
-    values, weights = look.get("values"), look.get("weights")
-    _demand(values is not None and values.ndim == 1 and _is_finite(values), name, "look.values", _shape(values))
+        found = judgment.get(key)
+        _demand(found is not None and found.size == 1 and _is_finite(found), name, f"judgment.{key}", _shape(found))
+    values, weights = judgment.get("values"), judgment.get("weights")
+    _demand(values is not None and values.ndim == 1 and _is_finite(values), name, "judgment.values", _shape(values))
     shape = cast("Any", values).shape
     fits = weights is None or (weights.shape == shape and _is_finite(weights))
-    _demand(fits and shape != (0,), name, "look.weights", _shape(weights))
-    _demand(not set(look) - {"risk", "mean", "values", "weights"}, name, "look", sorted(look))
+    _demand(fits and shape != (0,), name, "judgment.weights", _shape(weights))
+    _demand(not set(judgment) - {"risk", "mean", "values", "weights"}, name, "judgment", sorted(judgment))
 
 
 def _is_finite(array: NDArray[Any]) -> bool:

@@ -1,7 +1,7 @@
-"""How files of a run are opened: nothing is written through a link, and only what is a file is read.
+"""How files of a run are opened: nothing is written through a link, and only regular files are read.
 
-A folder that came from elsewhere may hold links and pipes. Who writes through a link writes where its maker wants, and
-who opens a pipe waits for ever.
+A folder from elsewhere may hold links and pipes. Writing through a link would change a file that its author chose, and
+opening a pipe could wait forever.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ def open_for_writing(path: Path, *, append: bool = False, length: int | None = N
 
     Args:
         path: the file.
-        append: write after what is there, rather than anew.
+        append: write after the present content, rather than replace it.
         length: bytes of it to keep, of those that are there.
     """
     flags = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if append else os.O_TRUNC) | PLAIN | BINARY

@@ -77,7 +77,7 @@ class TerminalBar:
         self._bar.start()
 
     def show(self, done: int, words: str) -> None:
-        """Draw it anew."""
+        """Redraw it."""
         self._bar.update(self._task, completed=done, words=words)
 
     def wait(self) -> None:
@@ -104,7 +104,7 @@ class NotebookBar:
         self._handle = screen.display(self, display_id=True)
 
     def show(self, done: int, words: str) -> None:
-        """Draw it anew, but not too often."""
+        """Redraw it, but not too often."""
         self._done, self._words = done, words
         if time.monotonic() - self._drawn >= SECONDS:
             self._draw()
@@ -208,7 +208,7 @@ class Live:
 
 @contextlib.contextmanager
 def show_progress(options: TrainOptions, label: str) -> Generator[list[Callback]]:
-    """Show a training as its options ask for; give who is told of each iteration: the user's callbacks, and the bar.
+    """Show a training as its options ask; give the callbacks of each iteration: the user's, and the bar.
 
     With "auto" it is shown on a terminal and in a notebook, and not when piped, in a worker process or in a thread.
     """

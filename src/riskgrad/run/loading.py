@@ -1,4 +1,4 @@
-"""From a file or a folder to the run that it holds, whole or as far as it is whole. Nothing executes on load."""
+"""Loading a run from a file or a folder, as far as it is intact. Nothing executes on load."""
 
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,7 @@
 """One writer at a time: the folder of a run is locked while a training writes to it.
 
 The lock is the system's, on an open file, so that it ends with the process however that ends. The file holds the
-process id, for whoever is refused, and is taken away when the training is over; one that a killed process left behind
+process id, which a refusal names, and is removed when the training is over; one that a killed process left behind
 locks nothing.
 """
 

@@ -1,4 +1,4 @@
-"""A trained policy as plain arrays, for those who use it without riskgrad: a table, or a network and what it is shown.
+"""A trained policy as plain arrays, for use without riskgrad: a table, or a network and how its inputs are made.
 
     S states that the policy sees   k numbers that it sees   A outputs: probabilities of choices, or means of numbers
 

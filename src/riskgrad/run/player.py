@@ -1,4 +1,4 @@
-"""A trained policy at work: it is told what it sees and earns, step by step, and says what to do.
+"""A trained policy that acts step by step: it gets observations and rewards, and returns actions.
 
     player = run.player()
     player.reset()                          an episode begins

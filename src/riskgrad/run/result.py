@@ -1,7 +1,7 @@
-"""What training leaves behind: three parameter vectors, the history, the exact cost, and what to know about it.
+"""The result of training: three parameter vectors, the history, the exact cost, and notes.
 
-A run is saved as one file, or lives in the folder that training wrote; `loading` reads both. A policy is rebuilt from
-its numbers where it is made of numbers, and is otherwise given again by the user.
+A run is saved as one file, or is in the folder that training wrote; `loading` reads both. A policy that is made of
+numbers is rebuilt from them; any other has to be given again by the user.
 """
 
 import math
@@ -35,11 +35,11 @@ from riskgrad.types import FloatArray, Line
 
 ADVICE: Final = "write rg.load(path, {0}=...) in Python; rg.report takes such a run"
 HANDED: Final = "handed."  # what a stopped run handed back, beside the state that it goes on from
-LOOK: Final = "look."
+JUDGMENT: Final = "judgment."
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
+class Judgment:
     """What held-out episodes say of an iterate.
 
     Attributes:
@@ -68,7 +68,7 @@ class Run:
         episodes_used: every episode that was sampled, held-out ones included, but for one that a Gymnasium environment
             plays twice at the start, to see whether it keeps to its seed.
         held_out_episodes: how many of them only served to choose theta.
-        look: what those episodes say of theta; None if none were.
+        judgment: what those episodes say of theta; None if none were.
         settings: what the run was asked to do, every default spelled out.
         remarks: what was noted on the way: what else than the named measure was optimized, guards, damage.
         finished: whether all iterations were done; a run that was stopped says by whom in its notes.
@@ -85,7 +85,7 @@ class Run:
     history: tuple[Line, ...]
     episodes_used: int
     held_out_episodes: int
-    look: Look | None
+    judgment: Judgment | None
     settings: Settings
     remarks: tuple[str, ...]
     finished: bool
@@ -112,18 +112,19 @@ class Run:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader must know: the remarks, and where the numbers of the history stood still."""
+        """What a reader must know: remarks of the training, and where the numbers of the history stopped changing."""
         return (*self.remarks, *judge_history(self.settings.risk, self.history, self.held_out_risk))
 
     @property
     def held_out_risk(self) -> float | None:
         """The risk of theta by held-out episodes; optimistic, since theta was chosen by it. None if none were."""
-        return None if self.look is None else self.look.risk
+        return None if self.judgment is None else self.judgment.risk
 
     @property
     def held_out_error(self) -> float | None:
         """The standard error of that estimate; None where it cannot be told."""
-        found = math.nan if self.look is None else self.risk.standard_error(self.look.values, self.look.weights)
+        judged = self.judgment
+        found = math.nan if judged is None else self.risk.standard_error(judged.values, judged.weights)
         return found if math.isfinite(found) else None
 
     @property
@@ -133,22 +134,22 @@ class Run:
 
     @property
     def held_out_flag(self) -> str | None:
-        """Why that interval should not be relied on; None where nothing speaks against it."""
+        """Why that interval should not be relied on; None where it may be."""
         return None if self._sure is None else self._sure.flag
 
     @cached_property
     def _sure(self) -> Bootstrap | None:
-        if self.look is None:
+        if self.judgment is None:
             return None
         known = self.settings.return_range
         bounds = None if known is None else (known[0], known[1])
         return bootstrap_intervals(
-            self.look.values, [self.risk], bounds, weights=self.look.weights, seed=self.settings.seed
+            self.judgment.values, [self.risk], bounds, weights=self.judgment.weights, seed=self.settings.seed
         )[0]
 
     @property
     def held_out_reliable(self) -> bool:
-        """Whether there is a held-out risk and nothing speaks against its interval."""
+        """Whether there is a held-out risk whose interval may be relied on."""
         return self.held_out_risk is not None and self.held_out_flag is None
 
     @property
@@ -244,7 +245,9 @@ class Run:
         }
         thetas = {name: getattr(self, name) for name in THETAS}
         write_container(
-            check_path("path", path), {**thetas, **flatten_look(self.look), **_flatten(self.normalization)}, facts
+            check_path("path", path),
+            {**thetas, **flatten_judgment(self.judgment), **_flatten(self.normalization)},
+            facts,
         )
 
     def __repr__(self) -> str:
@@ -268,7 +271,7 @@ def run_from_facts(arrays: Arrays, facts: Facts, policy: Policy | None, risk: Ri
         history=tuple(facts["history"]),
         episodes_used=facts["episodes"],
         held_out_episodes=facts["held_out_episodes"],
-        look=read_look(arrays),
+        judgment=read_judgment(arrays),
         settings=Settings.from_dict(facts["settings"]),
         remarks=tuple(facts["remarks"]),
         finished=facts["finished"],
@@ -298,13 +301,13 @@ def _flatten(normalization: Mapping[str, Mapping[str, FloatArray]]) -> dict[str,
     return {f"{name}.{part}": array for name, parts in normalization.items() for part, array in parts.items()}
 
 
-def flatten_look(look: Look | None) -> dict[str, FloatArray]:
+def flatten_judgment(judgment: Judgment | None) -> dict[str, FloatArray]:
     """Give what a file holds of what held-out episodes say; nothing where there is none."""
-    found = {} if look is None else vars(look)
-    return {f"{LOOK}{name}": np.asarray(value) for name, value in found.items() if value is not None}
+    found = {} if judgment is None else vars(judgment)
+    return {f"{JUDGMENT}{name}": np.asarray(value) for name, value in found.items() if value is not None}
 
 
-def read_look(arrays: Mapping[str, Any]) -> Look | None:
+def read_judgment(arrays: Mapping[str, Any]) -> Judgment | None:
     """Read what held-out episodes say from what a file holds; None where there is none."""
-    found = {name.removeprefix(LOOK): array for name, array in arrays.items() if name.startswith(LOOK)}
-    return Look(float(found.pop("risk")), float(found.pop("mean")), **found) if found else None
+    found = {name.removeprefix(JUDGMENT): array for name, array in arrays.items() if name.startswith(JUDGMENT)}
+    return Judgment(float(found.pop("risk")), float(found.pop("mean")), **found) if found else None

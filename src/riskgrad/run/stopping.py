@@ -1,7 +1,7 @@
 """How a signal stops a training, and how the program then ends.
 
-The first SIGINT (Ctrl-C), SIGTERM or SIGHUP is noted, and what is waited for is said at once: the training stops after
-the iteration in progress, and `Stopped` is raised with the run so far. A second one raises it at once. A signal that
+The first SIGINT (Ctrl-C), SIGTERM or SIGHUP is noted, and a line says so at once: the training stops after the
+iteration in progress, and `Stopped` is raised with the run so far. A second one raises it at once. A signal that
 was ignored when the training began, as under nohup, stays ignored. A worker process leaves signals to the one that
 started it. Outside the main thread Python allows no handlers, and signals are left alone.
 

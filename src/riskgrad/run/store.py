@@ -1,13 +1,13 @@
-"""The folder of a run: its record, its checkpoints and what repeats it, opened for a new run or one that goes on.
+"""The folder of a run: its record, checkpoints and `config.toml`, opened for a new run or a resumed one.
 
 The record is one JSON line per iteration in history.jsonl, and how long each took in timings.jsonl. The history holds
 only what the seed determines, so that two runs of one seed have equal files; timings are kept apart. Each line reaches
 the operating system before the next iteration begins. A number that is not finite is written as null. The last entry
-of a line of the history, "check", is the checksum of the line without it; a history that is damaged or lost takes
-nothing from the parameters, which are in the checkpoint: a run is read with the lines that are whole.
+of a line of the history, "check", is the checksum of the line without it. A damaged or lost history does not affect the
+parameters, which are in the checkpoint: a run is read with the lines that are intact.
 
-A run goes on only with the settings that it began with: another seed or another number of iterations would make the
-rest of it something else than what was begun, and the first one that differs is named.
+A run can be resumed only with the settings that it began with, since with another seed or number of iterations the rest
+would belong to another run; a refusal names the first setting that differs.
 
 One process writes to a folder at a time (see `lock`).
 
@@ -111,7 +111,7 @@ class Recorder:
 
 
 def read_history(folder: Path, length: int, iterations: int) -> tuple[list[Line], str]:
-    """Read the lines that a checkpoint speaks of, as far as they are whole, and say what is missing.
+    """Read the lines that a checkpoint refers to, as far as they are whole, and say what is missing.
 
     Args:
         folder: of the run.
@@ -168,7 +168,7 @@ def _checked(text: bytes) -> Line | None:
 
 
 def read_bytes(path: Path, length: int) -> bytes:
-    """Read the first `length` bytes of a file that a checkpoint speaks of; refuse one that is shorter."""
+    """Read the first `length` bytes of a file that a checkpoint refers to; refuse one that is shorter."""
     if length == 0:
         return b""
     try:

@@ -1,10 +1,10 @@
-"""Trackers of experiments, as a callback: what each iteration recorded goes to Weights & Biases, MLflow or Trackio.
+"""Experiment trackers, as a callback: the record of each iteration goes to Weights & Biases, MLflow or Trackio.
 
     with rg.run.Tracker("mlflow", experiment_name="roads") as tracker:
         rg.train("two-roads", "cvar:0.1", callback=tracker)
 
-Every tracker is given the numbers under the names that TensorBoard's curves have, with the iteration as the step. What
-it is called with besides its name is what it begins a run with itself: `wandb.init`, `trackio.init`, and for MLflow
+Every tracker gets the numbers under the names of TensorBoard's curves, with the iteration as the step. The keywords
+besides its name are passed on when it starts a run: to `wandb.init`, to `trackio.init`, and for MLflow to
 `set_experiment` and `start_run`. A tracker is an extra: `pip install riskgrad[wandb]`, `[mlflow]` or `[trackio]`.
 """
 

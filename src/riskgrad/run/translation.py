@@ -1,10 +1,10 @@
-"""Between an environment's own words and a policy's: one observation or a batch in, one action or a batch out.
+"""Translation between an environment and a policy: one observation or a batch in, one action or a batch out.
 
     B observations
 
-What an environment shows and takes is said by its spaces, which a run keeps (see `riskgrad.descriptions`). One
-observation is told from a batch by them: for Discrete and Box spaces by the number of axes; for Tuple and Dict spaces a
-list is a batch of observations, and so are parts with one more axis, as Gymnasium's vector environments give them.
+A run keeps the observation and action spaces of its environment (`riskgrad.descriptions`). They tell one observation
+from a batch: for Discrete and Box spaces by the number of axes; for Tuple and Dict spaces a list is a batch, and so are
+parts with one more axis, as Gymnasium's vector environments give them.
 """
 
 from collections.abc import Mapping

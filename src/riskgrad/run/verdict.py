@@ -1,10 +1,10 @@
-"""What a run says about itself when it ends: where its numbers stood still, and what to try.
+"""Notes at the end of a run: where its numbers stopped changing, and what to try.
 
-Each cause is told once, the first of these that holds: the measure was flat, held-out episodes could not tell iterates
-apart, or the policy stopped learning. A run that has converged stands still as well, so the words leave that open.
+At most one note is given, the first of these that holds: the measure was flat, held-out episodes could not tell
+iterates apart, or the policy stopped learning. A run that has converged stops changing too; the note allows for that.
 
-A learned model that expects clearly other returns than episodes bring is also told: such a model takes observations
-for states, and in this environment they do not determine what follows.
+Another note is given where a learned model expects clearly different returns than the episodes have: the model takes
+observations for states, and in this environment they do not determine what follows.
 """
 
 import math
@@ -23,7 +23,7 @@ NO_ENTROPY: Final = 1e-6  # of the largest one in the run
 
 
 def judge_history(risk: str, history: Sequence[Line], held_out: float | None) -> list[str]:
-    """Give the notes on a history; none where nothing stood still and nothing misled.
+    """Give the notes on a history; none where its numbers kept changing and the model was right.
 
     Args:
         risk: the name of the measure.
@@ -76,7 +76,7 @@ def _find_standstill(risk: str, history: Sequence[Line]) -> str | None:
 
 
 def _find_misled(history: Sequence[Line]) -> str | None:
-    """Tell where the means of late batches are clearly apart from those that a learned model foresaw."""
+    """Note where the means of late batches clearly differ from those that a learned model foresaw."""
     lines = [line for line in history if line.get("foreseen") is not None and line.get("mean_error") is not None]
     late = lines[-max(FEWEST, math.ceil(STANDING * len(history))) :]
     if len(late) < FEWEST:

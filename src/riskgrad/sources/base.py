@@ -7,7 +7,7 @@ Every random number is a function of the stream, the row's pair and the episode,
 threads, on the other rows or on the order of work.
 
 A source declares what it is like: what it gives to a policy and takes from one, who does its work, and whether it can
-tell what was observed. A new kind of source is one file in this folder, or one class that is registered: `from_env`
+report what was observed. A new kind of source is one file in this folder, or one class that is registered: `from_env`
 says which environments it plays.
 """
 

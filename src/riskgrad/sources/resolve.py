@@ -140,7 +140,7 @@ def _call_factory(factory: Any, said: EnvOptions) -> tuple[Any, EnvOptions]:
 def _refuse_unknown_options(factory: Any, options: Mapping[str, Any]) -> None:
     try:
         inspect.signature(factory).bind(**options)
-    except ValueError:  # some callables do not tell what they take
+    except ValueError:  # some callables have no signature
         return
     except TypeError as problem:
         raise InputError("env_options", "be what the environment takes", dict(options), str(problem)) from problem

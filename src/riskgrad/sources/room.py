@@ -1,6 +1,6 @@
 """How much memory episodes may take: a quarter of the machine's, since putting them in order needs copies.
 
-What is kept of an episode is as long as the episode, which nobody knows before. So it is counted while it is played,
+The record of an episode is as long as the episode, which is not known in advance. So it is counted while it is played,
 or played twice, and refused with its size before the system ends the process for it.
 """
 

@@ -138,7 +138,7 @@ class SharedSource(Source):
             raise InputError(
                 "backend", "be a name such as 'processes:4', or a Backend", backend, "see riskgrad.backend"
             )
-        self._splits = source.workers == "threads"  # whether a stream tells it everything about an episode
+        self._splits = source.workers == "threads"  # whether a stream determines an episode
         single: Any = copy.copy(source)
         if self._splits:
             single.threads = self.backend.threads if threads is None else threads
@@ -269,7 +269,7 @@ class SharedSource(Source):
         self.source.watch(lengths)
 
     def fingerprint(self) -> str:
-        """Name what is played, whoever plays it."""
+        """Name what is played, independently of the backend."""
         return self.source.fingerprint()
 
     def close(self) -> None:

@@ -59,7 +59,7 @@ class TabularSource(Source):
     Args:
         mdp: the model.
         threads: how many threads to use; by default one for each core that this process may use.
-        limit: where the model's horizon comes from; None where whoever made the model said so.
+        limit: where the model's horizon comes from; None where the model was made with it.
     """
 
     name = "finite model"
@@ -211,7 +211,7 @@ class TabularSource(Source):
 
     @classmethod
     def from_env(cls, env: Any, options: EnvOptions) -> "TabularSource | None":
-        """Take a finite model, or a Gymnasium environment whose table of outcomes tells all there is to it."""
+        """Take a finite model, or a Gymnasium environment whose table of outcomes is complete."""
         if isinstance(env, FiniteMDP):
             options.refuse_other(env.horizon, env.discount)
             return cls(env, options.threads)
@@ -252,7 +252,7 @@ class TabularSource(Source):
         return cut_to_fit(VISIT * np.minimum(lengths, most))
 
     def watch(self, lengths: IntArray) -> None:
-        """See whether episodes, whoever played them, reach a limit that nobody gave."""
+        """Note whether episodes, wherever they were played, reach the default limit."""
         if self._limit.is_default and not self._limit_reached:
             self._limit_reached = bool(np.any(lengths >= self._limit.steps))
 

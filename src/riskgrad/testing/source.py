@@ -26,7 +26,7 @@ def check_source(source: Source, policy: Policy, episodes: int = 200, seed: int 
 
     Clauses: it gives observations, with the policy's memory if it has one, and takes actions as it declares; exactly m
     episodes for each policy, every return finite and within `return_range`; equal streams give equal numbers; rows of
-    one pair see the same random numbers; where it `observes`, `keeps_steps` or `remembers`, it tells of each step of
+    one pair see the same random numbers; where it `observes`, `keeps_steps` or `remembers`, it reports each step of
     the same episodes; a record has as many visits as its episodes have steps, and says with which probability each
     action was taken; recorded and plain episodes have the same mean return and length; importance weights of recorded
     episodes have mean 1; wrong input is a `ValueError`.

@@ -1,7 +1,7 @@
 """The loop around an algorithm: the problem it sees, batches, held-out judging, the record, checkpoints, stopping.
 
-An algorithm is a frozen value whose `step(problem, state) -> (state, info)` is all there is to it; nothing here knows
-one by name. Here is what an algorithm of your own is made of.
+An algorithm is a frozen value with one method, `step(problem, state) -> (state, info)`; nothing here knows one by name.
+The names exported here are what an algorithm of your own needs.
 """
 
 from riskgrad.training.algorithm import Algorithm as Algorithm

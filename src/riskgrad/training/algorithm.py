@@ -74,7 +74,7 @@ class State:
 
 @dataclass(frozen=True)
 class Info:
-    """What one step tells.
+    """The record of one step.
 
     Attributes:
         line: what to record: risk, mean, gradient_norm, gradient_error, ess, events ...
@@ -188,7 +188,7 @@ class Algorithm(ABC):
         del has_bonus
         return 1
 
-    def count_looks(self, iterations: int, has_states: bool) -> int:
+    def count_judgments(self, iterations: int, has_states: bool) -> int:
         """Give how often held-out episodes are played in a run of N iterations, the last iterate's among them."""
         del has_states
         return min(TIMES_JUDGED, iterations) + 1

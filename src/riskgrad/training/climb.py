@@ -1,11 +1,11 @@
 """Ascent steps on one batch, each reweighted to the theta that it starts from.
 
-One step per batch is the paper's. On a batch of the current policy more steps are taken, while the batch is worth more
-than a floor, a part of its m episodes (see `riskgrad.weights`). Below the floor it says too little:
+The paper takes one step per batch. On a batch of the current policy more steps are taken, as long as its effective
+sample size stays above a floor, a share of its m episodes (see `riskgrad.weights`). Below the floor it says too little:
 
-- perturbed policies too far from theta: mu is halved until they are not,
-- a step that leads there, where the next batch will not be the new policy's own: the step is halved, then refused,
-- theta itself is there: no step is taken on this batch.
+- for perturbed policies that are too far from theta, mu is halved until they are not;
+- a step that would lead below it is halved, then refused, if the next batch will not be the new policy's own;
+- if theta itself is below it, no step is taken on this batch.
 
 Each is an event in the record of the run. A floor of 0 switches all of them off.
 """
@@ -147,7 +147,7 @@ class Climb:
         self._line["steps"] += 1
 
     def end(self) -> tuple[State, Info]:
-        """Give where the iteration ends, and what it tells."""
+        """Give the state after the iteration, and its record."""
         start, problem = self._start, self._problem
         moves = problem.moves_statistics(start) and problem.batches.renewed
         policy = policy_after(start.policy, self.batch) if moves else start.policy

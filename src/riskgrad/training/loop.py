@@ -1,21 +1,21 @@
-"""The loop around an algorithm: the record, checkpoints, held-out judging, theta_R, patience, polite stopping.
+"""The loop around an algorithm: the record, checkpoints, held-out judging, theta_R, patience, stopping on signals.
 
 Everything that a step draws is keyed by the seed and k, so the loop can stop after any iteration and go on later, to
 the bit. The policy stays the same, unless observations are normalized: then its statistics move (see `normalization`),
-and a theta means something only with those that were in force at it. They are kept with each theta that is kept.
+and a theta has a meaning only together with its statistics. They are kept with each theta that is kept.
 
 theta_R of the paper (R uniform on theta_0 .. theta_{N-1}) is kept by a reservoir of one: theta_k replaces it with
 probability 1 / (k + 1), so that an interrupted run has one as well.
 
-Which iterate is the best is judged by held-out episodes, which no step has used and which count in the cost: at up to 5
-iterates, the first and the last among them. Where the current policy acts, an iterate plays fresh episodes of its own,
-with the same random numbers for all, so that they compare well. Elsewhere one held-out batch of the policy that acts is
+The best iterate is chosen by held-out episodes, which no step has used and which count in the cost. At most 5
+iterates are judged, the first and the last among them. Where the current policy acts, each plays fresh episodes, with
+the same random numbers for all, so that they compare well. Otherwise one held-out batch of the policy that acts is
 reweighted for each iterate. An algorithm that sharpens compares late iterates only, and has held-out episodes choose
 how sharp the best of them is (see `sharpness`).
 
-A run that is stopped before its end has the iterate judged that it was stopped at, before the best is chosen. That is
-in the run that is handed back, and beside the state in its last checkpoint, for `rg.load`; a run that goes on knows
-nothing of it, and ends as one that was never stopped.
+When a run is stopped before its end, its last iterate is judged before the best is chosen. The verdict is in the run
+that is returned, and in the last checkpoint for `rg.load`. A resumed run ignores it, and ends as if it had never been
+stopped.
 """
 
 import math
@@ -32,7 +32,7 @@ from riskgrad.policy import Policy
 from riskgrad.random import Purpose, Stream, current_versions
 from riskgrad.run import Run
 from riskgrad.run.callbacks import Callback, Watcher
-from riskgrad.run.result import Look, run_from_facts
+from riskgrad.run.result import Judgment, run_from_facts
 from riskgrad.run.stopping import StopRequest, say_if_uncaught
 from riskgrad.run.store import Store, open_store
 from riskgrad.settings import TrainOptions
@@ -47,15 +47,15 @@ from riskgrad.weights import log_ratios, ratios_from_logs, worth
 
 @dataclass(frozen=True)
 class Judge:
-    """Who compares iterates.
+    """How iterates are judged, and what that costs.
 
     Attributes:
-        look: (policy, theta [d]) -> what held-out episodes say; None where they say too little.
+        rule: (policy, theta [d]) -> what held-out episodes say; None where they say too little.
         first: episodes sampled when the first iterate is judged.
         later: episodes sampled for each later one.
     """
 
-    look: Callable[[Policy, FloatArray], Look | None]
+    rule: Callable[[Policy, FloatArray], Judgment | None]
     first: int
     later: int
 
@@ -67,26 +67,26 @@ def find_judge(problem: Problem, floor: float) -> Judge | None:
         problem: what is maximized.
         floor: least effective sample size, as a part of the held-out episodes, where they are reweighted.
     """
-    if problem.look_size == 0:
+    if problem.judging_episodes == 0:
         return None
     apart = problem.batches.apart
     if apart is not None:
-        first = 0 if problem.batches.logged is not None else problem.look_size
-        return Judge(_look_by_weights(problem, apart, floor), first, 0)
+        first = 0 if problem.batches.logged is not None else problem.judging_episodes
+        return Judge(_judge_by_weights(problem, apart, floor), first, 0)
 
-    def look(policy: Policy, theta: FloatArray) -> Look:
-        return problem.look_at(problem.play_held_out(policy, theta))
+    def judge(policy: Policy, theta: FloatArray) -> Judgment:
+        return problem.judge_returns(problem.play_held_out(policy, theta))
 
-    return Judge(look, problem.look_size, problem.look_size)
+    return Judge(judge, problem.judging_episodes, problem.judging_episodes)
 
 
-def _look_by_weights(
+def _judge_by_weights(
     problem: Problem, apart: Callable[[Policy], Episodes], floor: float
-) -> Callable[[Policy, FloatArray], Look | None]:
+) -> Callable[[Policy, FloatArray], Judgment | None]:
     """Give how iterates are judged by episodes of another policy, which are drawn when the first one is."""
     risk, drawn = problem.risk, list[Episodes]()
 
-    def look(policy: Policy, theta: FloatArray) -> Look | None:
+    def judge(policy: Policy, theta: FloatArray) -> Judgment | None:
         if not drawn:
             drawn.append(apart(policy))
         values, logs = drawn[0].values, log_ratios(policy, theta[np.newaxis], drawn[0])
@@ -94,9 +94,9 @@ def _look_by_weights(
             return None
         weights = ratios_from_logs(logs)[0]
         mean = float(np.sum(weights * values) / np.sum(weights))
-        return Look(float(risk.estimate(values, weights)), mean, values, weights)
+        return Judgment(float(risk.estimate(values, weights)), mean, values, weights)
 
-    return look
+    return judge
 
 
 def run_training(plan: Plan, options: TrainOptions, told: Sequence[Callback], stop: StopRequest) -> Run:
@@ -145,7 +145,7 @@ def run_training(plan: Plan, options: TrainOptions, told: Sequence[Callback], st
 
 
 def _tell(told: Sequence[Callback], line: Line, theta: FloatArray, returns: FloatArray | None) -> bool:
-    """Call everyone who is told of an iteration; tell whether one of them asks the run to stop."""
+    """Call the callbacks of an iteration; say whether one of them asks the run to stop."""
     answers: list[bool] = []
     for one in told:
         if returns is not None and isinstance(one, Watcher):
@@ -171,9 +171,9 @@ def _judge_stopped(plan: Plan, judge: Judge | None, progress: Progress, signal: 
     """Judge the iterate that a run was stopped at; what it goes on from stays as if it had not been."""
     handed = replace(progress, remarks=list(progress.remarks))
     if judge is not None and judge.later:
-        # a large budget plans large looks; who stops early waits no longer for one than for the training so far
+        # a large budget plans many held-out episodes; a stop plays no more of them than the training did so far
         most = max(LEAST_HELD_OUT, progress.episodes - progress.held_out_episodes)
-        problem = replace(plan.problem, look_size=min(plan.problem.look_size, most))
+        problem = replace(plan.problem, judging_episodes=min(plan.problem.judging_episodes, most))
         judge = find_judge(problem, plan.algorithm.ess_floor)
     judge_iterate(judge, handed)
     used = handed.held_out_episodes - progress.held_out_episodes
@@ -209,7 +209,7 @@ def _start_or_resume(plan: Plan, store: Store | None, versions: dict[str, str]) 
 
 
 def _is_done(plan: Plan, progress: Progress) -> bool:
-    """Say whether all iterations are done, or the run stands still and has no more patience."""
+    """Say whether all iterations are done, or the run has not improved for too long."""
     patience, history = plan.settings.patience, progress.history[: progress.state.iteration]
     return progress.state.iteration >= plan.problem.iterations or stands_still(history, patience)
 
@@ -239,18 +239,18 @@ def judge_iterate(judge: Judge | None, progress: Progress) -> float | None:
     if judge is None:
         return None
     cost = judge.later if progress.held_out_episodes else judge.first
-    look, best = judge.look(*progress.now), progress.best_look
+    found, best = judge.rule(*progress.now), progress.best_judgment
     progress.episodes += cost
     progress.held_out_episodes += cost
-    if look is None or not math.isfinite(look.risk):
+    if found is None or not math.isfinite(found.risk):
         return None
-    if best is None or (look.risk, look.mean) >= (best.risk, best.mean):
-        progress.best, progress.best_look = progress.now, look
-    return look.risk
+    if best is None or (found.risk, found.mean) >= (best.risk, best.mean):
+        progress.best, progress.best_judgment = progress.now, found
+    return found.risk
 
 
 def _finish(plan: Plan, judge: Judge | None, progress: Progress) -> bool:
-    """Judge the last iterate if all iterations are done; tell whether that was done now."""
+    """Judge the last iterate if all iterations are done; say whether it was judged now."""
     ended = _is_done(plan, progress) and not progress.finished
     if ended:
         done, planned = progress.state.iteration, plan.problem.iterations

@@ -3,21 +3,21 @@
     theta_k acts by the statistics s_k     s_{k+1} = s_k and what iteration k saw, for k < N / 2;  s_{k+1} = s_k after
 
 Whether they are normalized is an option; unless it is given, the algorithm decides (`Algorithm.defaults_for`): the
-critic does so for vectors that are no soft one-hot, since its network should not depend on their units. What is decided
-here, and why:
+critic normalizes vectors unless they are a soft one-hot, since its network should not depend on their units. The rules,
+and why:
 
 - The first statistics are of 20 episodes of theta_0, which count in the cost. Without them the first step would be
-  taken in the coordinates of raw observations and used in others.
+  computed on raw observations and applied to normalized ones.
 - Within an iteration the statistics are fixed. All perturbed policies, the batch and the policies that it is reweighted
   for see the same ones, so that a ratio at theta_k is exactly 1.
 - They are sums over all that was seen, so that iteration k changes them by a part of about 1 / k, and in the second
   half of a run they do not change at all. New statistics change the policy that theta means: only with fixed ones is
-  the objective a function of theta, which is what the guarantee speaks of; it covers the run from there on.
+  the objective a function of theta, as the guarantee assumes; it covers the run from there on.
 - Every episode adds sums of its own, in the order of the episodes, so that threads and processes cannot change a digit.
 - A policy that comes with statistics (`run.policy` of an earlier run) begins with them, and needs no first episodes.
-- Held-out episodes do not count: what judges an iterate does not change it.
+- Held-out episodes are left out of the statistics: judging an iterate does not change it.
 - A compiled environment's observations are not clipped, since its loop takes the statistics into the weights.
-- One batch for the whole run, a log among them, has one set of statistics: that of the log, or of theta_0.
+- With one batch for the whole run, such as a log, there is one set of statistics: that of the log, or of theta_0.
 """
 
 from typing import TYPE_CHECKING, Final
@@ -62,12 +62,12 @@ def first_policy(problem: "Problem", theta: FloatArray) -> tuple[Policy, int]:
 
 
 def check_normalizable(source: Source, policy: Policy, records: bool) -> None:
-    """Refuse to normalize observations that are no vectors, or that nobody would see.
+    """Refuse to normalize observations that are not vectors, or whose statistics are not known.
 
     Args:
         source: where episodes come from.
         policy: what acts.
-        records: whether the algorithm records batches; otherwise the source must tell what it observed.
+        records: whether the algorithm records batches; otherwise the source must report what it observed.
     """
     if isinstance(source.gives, States) or (policy.reads and all(isinstance(one, States) for one in policy.reads)):
         raise InputError("normalize", "be False where observations are states", True)

@@ -1,12 +1,12 @@
 """The pilot: episodes of the untrained policy, by which memory of the return is fitted before a run begins.
 
-Nothing is known of the range of returns. So the policy that was asked for, still without memory and as it starts,
-plays a few hundred episodes, and the returns so far that it meets say where cells begin, or what the center and the
-spread are (see `riskgrad.policy.memory`). They are then fixed: within a run theta means one policy.
+The range of returns is not known in advance. So the untrained policy, still without memory, plays a few hundred
+episodes, and their returns so far determine the cells, or the center and the spread (see `riskgrad.policy.memory`).
+These are then fixed: within a run theta means one policy.
 
-The episodes count in the cost, at most a tenth of a budget. Memory of the time needs none, nor does a log, whose own
-returns serve, nor a policy that comes with a memory, such as `run.policy` of an earlier run. They are a function of
-their key: a run that goes on plays them again, and they are counted once.
+The episodes count in the cost, and are at most a tenth of a budget. No pilot is needed for memory of the time, for a
+log, whose own returns serve, or for a policy that already has a memory, such as `run.policy` of an earlier run. The
+episodes are a function of their key: a resumed run plays them again, and they are counted once.
 """
 
 from typing import Final
@@ -19,7 +19,7 @@ from riskgrad.random import Purpose, Stream
 from riskgrad.sources import Source
 from riskgrad.types import States
 
-KEY: Final = 1  # tells its episodes from those that normalization begins with
+KEY: Final = 1  # its episodes differ from those that normalization begins with
 
 
 def fit_memory(source: Source, policy: Policy, kind: MemoryKind, seed: int, episodes: int) -> tuple[Policy, int]:

@@ -1,6 +1,6 @@
-"""From options to a problem: what is not given is settled by the rules beside the options.
+"""From options to a problem: options that are not given get the defaults or rules written beside them.
 
-A budget in episodes settles m as well as N. Many rough steps lead further than few exact ones: with 2,000 episodes and
+A budget in episodes determines both m and N. Many rough steps lead further than few exact ones: with 2,000 episodes and
 the usual batch of 400 a run has four iterations, and learns next to nothing. So m is lowered until there is room for
 80 iterations, as far as the measure allows: its tail must hold an episode or two.
 """
@@ -101,8 +101,8 @@ def plan_training(
     if options.max_episodes is not None:
         first = pilot + first_cost(rescales, policy)
         iterations = afford_iterations(options, cost, first, algorithm, has_states)
-    looks, least = algorithm.count_looks(iterations, has_states), least_held_out(algorithm, has_states)
-    held_out = count_held_out(options.held_out, iterations, cost, looks, least)
+    judgments, least = algorithm.count_judgments(iterations, has_states), least_held_out(algorithm, has_states)
+    held_out = count_held_out(options.held_out, iterations, cost, judgments, least)
     ascent = _find_ascent(policy, defaults.step, options, theorem_plan)
     known = replace(known, entropy=bonus, held_out=held_out, start=digest(theta), step_size=describe(ascent))
     start = State(0, policy, theta, ascent.start(policy.dim))
@@ -112,8 +112,8 @@ def plan_training(
         policy=policy,
         way=way,
         ways=find_ways(options.risk_path, way.risk, options.schedule) if races else (way,),
-        look_size=held_out,
-        looks=looks,
+        judging_episodes=held_out,
+        judgments=judgments,
         start=theta,
         ascent=ascent,
         iterations=iterations,
@@ -233,7 +233,7 @@ def afford_iterations(options: TrainOptions, cost: int, first: int, algorithm: A
     budget = options.max_episodes or 0
 
     def total(count: int) -> int:
-        judged = algorithm.count_looks(count, has_states)
+        judged = algorithm.count_judgments(count, has_states)
         least = least_held_out(algorithm, has_states)
         return first + count * cost + judged * count_held_out(options.held_out, count, cost, judged, least)
 
@@ -258,7 +258,7 @@ def judged_iterations(problem: Problem, algorithm: Algorithm) -> frozenset[int]:
     """Give the iterations at which iterates are judged; the last iterate is judged when the run ends."""
     iterations = problem.iterations
     if algorithm.sharpens:
-        return frozenset([int(LATE * iterations)] if problem.looks > 1 else [])
+        return frozenset([int(LATE * iterations)] if problem.judgments > 1 else [])
     count = min(TIMES_JUDGED, iterations)
     return frozenset(j * iterations // count for j in range(count))
 
@@ -268,15 +268,15 @@ def least_held_out(algorithm: Algorithm, has_states: bool) -> int:
     return LEAST_HELD_OUT if has_states or not algorithm.needs_steps else algorithm.episodes
 
 
-def count_held_out(given: int | None, iterations: int, cost: int, looks: int, least: int) -> int:
+def count_held_out(given: int | None, iterations: int, cost: int, judgments: int, least: int) -> int:
     """Give the episodes by which an iterate is judged: as given, or a share of those for training.
 
     Args:
         given: what the user gave.
         iterations: N.
         cost: episodes of one iteration.
-        looks: how often iterates are judged.
+        judgments: how often iterates are judged.
         least: the fewest of them.
     """
-    share = HELD_OUT_SHARE * iterations * cost / looks
+    share = HELD_OUT_SHARE * iterations * cost / judgments
     return default_of(facts_of(Options)["held_out"], "practical", share, least) if given is None else given

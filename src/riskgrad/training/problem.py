@@ -14,7 +14,7 @@ Who acts, and where the batch of each iteration of an off-policy algorithm comes
     a log              one given batch for the whole run
 
 With one batch for the whole run theta_k depends on the batch, and the estimates at theta_k are no longer those of a
-fixed theta that `as:mse` speaks of: such a run is outside the guarantee, and says so.
+fixed theta that `as:mse` assumes: such a run is outside the guarantee, and says so.
 
 Where the current policy does not act, iterates are judged by held-out episodes of the policy that does, reweighted: of
 a log every fifth episode is set apart for that.
@@ -35,7 +35,7 @@ from riskgrad.paths import Way
 from riskgrad.policy import Policy
 from riskgrad.random import Purpose, Stream
 from riskgrad.risk import RiskMeasure
-from riskgrad.run.result import Look
+from riskgrad.run.result import Judgment
 from riskgrad.sources import Source
 from riskgrad.training.algorithm import Algorithm, State
 from riskgrad.training.normalization import play_and_observe, statistics_move
@@ -160,8 +160,8 @@ class Problem:
         policy: what is trained, as it was given.
         way: the measure, and the path to it.
         ways: the ways to it that an algorithm with a race tries side by side.
-        look_size: episodes by which an iterate is judged; 0 judges none.
-        looks: how often that is done in the whole run; once for the last iterate where the run is short.
+        judging_episodes: episodes by which an iterate is judged; 0 judges none.
+        judgments: how often that is done in the whole run; once for the last iterate where the run is short.
         start: theta_0 [d].
         ascent: how theta moves.
         iterations: N.
@@ -176,8 +176,8 @@ class Problem:
     policy: Policy
     way: Way
     ways: tuple[Way, ...]
-    look_size: int
-    looks: int
+    judging_episodes: int
+    judgments: int
     start: FloatArray
     ascent: Ascent
     iterations: int
@@ -227,13 +227,13 @@ class Problem:
         )
 
     def play_held_out(self, policy: Policy, theta: FloatArray) -> FloatArray:
-        """Give returns [look_size] of episodes that no step uses, the same random numbers for every policy."""
+        """Give returns [judging_episodes] of episodes that no step uses, the same random numbers for every policy."""
         stream = Stream(self.seed, Purpose.HELD_OUT)
-        return self.source.returns(policy, theta[np.newaxis], self.look_size, stream).values[0]
+        return self.source.returns(policy, theta[np.newaxis], self.judging_episodes, stream).values[0]
 
-    def look_at(self, values: FloatArray) -> Look:
+    def judge_returns(self, values: FloatArray) -> Judgment:
         """Give what the returns of its own held-out episodes [m] say of an iterate."""
-        return Look(float(self.way.risk.estimate(values[np.newaxis])[0]), float(np.mean(values)), values)
+        return Judgment(float(self.way.risk.estimate(values[np.newaxis])[0]), float(np.mean(values)), values)
 
     def bonus_share(self, state: State) -> float:
         """Give the bonus of this iteration, as a part of the standard deviation; it falls to 0 at the end."""

@@ -3,11 +3,11 @@
 Three iterates are kept, each with the policy that its theta is for: the best so far, theta_R of the paper and the last.
 The policies differ only where observations are normalized, by the statistics in force at each.
 
-A run has converged when the estimates of its iterations no longer rise by more than chance would have it. With
-`patience` p the mean of the last p estimates of the risk is compared with the mean of the p before. The run stands
-still if it is not larger by more than two standard errors of the difference, which the record holds. While the path
-leads from a milder measure to the named one, and while another way takes the lead in a race, nothing stands still. It
-is decided by the record alone, so that a run that is killed and resumed stops at the same iteration.
+A run has converged when the estimates of its iterations no longer rise by more than chance. With `patience` p the mean
+of the last p estimates of the risk is compared with the mean of the p before. The run has converged if it is not larger
+by more than two standard errors of the difference, which the record holds. A run does not count as converged while the
+path leads from a milder measure to the named one, or while another way takes the lead in a race. The record alone
+decides, so that a run that is killed and resumed stops at the same iteration.
 """
 
 import math
@@ -28,10 +28,10 @@ from riskgrad.run.container import explain_strange
 from riskgrad.run.facts import THETAS
 from riskgrad.run.result import (
     HANDED,
-    Look,
+    Judgment,
     flatten_iterates,
-    flatten_look,
-    read_look,
+    flatten_judgment,
+    read_judgment,
     read_statistics,
 )
 from riskgrad.settings import Settings
@@ -59,7 +59,7 @@ class Progress:
         state: where the ascent is.
         random: theta_R of the paper.
         best: the best by held-out episodes so far.
-        best_look: what they say of it; None before the first was judged.
+        best_judgment: what they say of it; None before the first was judged.
         episodes: episodes sampled, held-out ones included.
         held_out_episodes: how many of them were held out.
         finished: whether all iterations are done and the last iterate was judged.
@@ -71,7 +71,7 @@ class Progress:
     state: State
     random: Iterate
     best: Iterate
-    best_look: Look | None = None
+    best_judgment: Judgment | None = None
     episodes: int = 0
     held_out_episodes: int = 0
     finished: bool = False
@@ -97,7 +97,7 @@ class Progress:
 
     def _iterates(self) -> dict[str, FloatArray]:
         kept = zip(THETAS, (self.best, self.random, self.now), strict=True)
-        return {**flatten_iterates(dict(kept)), **flatten_look(self.best_look)}
+        return {**flatten_iterates(dict(kept)), **flatten_judgment(self.best_judgment)}
 
     def facts(self, settings: Settings) -> dict[str, Any]:
         """Give the rest of a checkpoint, with the settings of the run."""
@@ -184,7 +184,7 @@ def _read_progress(
         ),
         random=random,
         best=best,
-        best_look=read_look(arrays),
+        best_judgment=read_judgment(arrays),
         episodes=facts["episodes"],
         held_out_episodes=facts["held_out_episodes"],
         finished=facts["finished"],

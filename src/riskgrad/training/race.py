@@ -1,9 +1,9 @@
-"""A race of ascents to one measure: each follows a way of its own, all learn from one log, and the best goes on.
+"""A race of ascents to one measure: each follows its own path, all learn from one log, and the best one is kept.
 
-No one way is right for every problem (see `riskgrad.paths`). Each iteration's episodes are shared among the ascents, so
-that a race costs no more than one ascent; what one plays teaches all. After three fifths of the run the two that are
-best in the learned model go on, and at its end the better one is taken, unless held-out episodes clearly prefer the
-other.
+No single way suits every problem (see `riskgrad.paths`). The ascents share each iteration's episodes, so that a
+race costs no more than one ascent, and each learns from what the others play. After three fifths of the run the two
+that are best in the learned model continue, and at its end the better one is kept, unless held-out episodes clearly
+prefer the other.
 """
 
 import math
@@ -194,9 +194,9 @@ class Race:
     def _choose(self, sweeper: Sweeper, order: list[str]) -> list[str]:
         """Give the winner: the best in the model, unless held-out episodes clearly prefer another one."""
         problem, policy = self._problem, self._state.policy
-        if len(order) > 1 and problem.look_size and problem.looks > 1:
+        if len(order) > 1 and problem.judging_episodes and problem.judgments > 1:
             returns = {name: problem.play_held_out(policy, self.arms[name].theta) for name in order}
-            self._held_out = problem.look_size * len(order)
+            self._held_out = problem.judging_episodes * len(order)
             order = sorted(order, key=lambda name: -excels(problem.risk, returns[name], returns[order[0]]))
         if len(self._ways) > 1:
             ways = ", ".join(self._ways)
@@ -216,7 +216,7 @@ class Race:
         return float(self._problem.risk.estimate(self._graph.ends[some], law[some]))
 
     def end(self) -> tuple[State, Info]:
-        """Give where the iteration ends, and what it tells of the ascent that leads."""
+        """Give the state after the iteration, and its record for the leading ascent."""
         name, arm = next(iter(self.arms.items()))
         state = replace(
             self._state,

@@ -1,13 +1,13 @@
 """One iteration with a critic of quantiles: play a batch, weigh its steps, let the policy climb, fit the critic.
 
 A batch of whole episodes of the current policy is played. The gain of step t is the rise of the value under the
-measure's utility, with that step and, each counting 0.8 times the one before, with the steps after it:
+measure's utility, at that step and at the steps after it, each weighted 0.8 times the one before:
 
     A_t = sum over j of 0.8^j (V(x_{t+j+1}) - V(x_{t+j})),        the last value being the utility of the return
 
 The policy climbs the clipped surrogate of these gains, minibatch after minibatch, in several passes over the batch,
 until it has moved as far as `trust` allows. The critic is fitted to the same batch only after that: a value that was
-fitted to an episode would already hold what its steps gained.
+fitted to an episode would already contain what its steps gained.
 
 For the mean, the utility is the return, and these are the gains of an ordinary actor-critic (GAE with lambda = 0.8).
 """
@@ -35,7 +35,9 @@ LEAST_EPOCHS: Final = 3
 MINIBATCHES: Final = 80  # of all epochs together, from which on there are fewer epochs
 DECAY: Final = 0.8  # of what is gained by each later step
 CLIP: Final = 0.2  # how far the ratio of chances may be from 1 for a gain to count
-MOST_SPREADS: Final = 4.0  # a larger gain counts as so many; ends that the critic did not foresee would outweigh all
+MOST_SPREADS: Final = (
+    4.0  # larger gains are clipped to this: ends that the critic did not expect would outweigh all others
+)
 FURTHEST: Final = 20.0  # logarithm of a ratio
 MOST_BONUS: Final = 0.3  # for random actions, in spreads of a gain
 LARGEST: Final = 1e100  # return
@@ -85,7 +87,7 @@ class Rehearsal:
         Args:
             decay: of what later steps gained; 1 counts all that an episode brought, less the value of a step.
         """
-        if np.ptp(self.batch.values) == 0.0:  # episodes that all end alike tell no step from another
+        if np.ptp(self.batch.values) == 0.0:  # equal returns do not distinguish one step from another
             return np.zeros(len(self._shown))
         utility = self.utility
         values = self._critic.values(self._visits, utility, self._quantiles)
@@ -137,7 +139,7 @@ class Rehearsal:
         )
 
     def end(self) -> tuple[State, Info]:
-        """Give where the iteration ends, and what it tells."""
+        """Give the state after the iteration, and its record."""
         problem, start, values = self._problem, self._start, self.batch.values
         if not (np.isfinite(self._loss) and np.all(np.isfinite(self._now.theta))):
             raise LearningError(f"at iteration {start.iteration} the critic's loss was {self._loss:g}: {ADVICE}")

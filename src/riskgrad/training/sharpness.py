@@ -1,8 +1,8 @@
-"""How sharp the kept policy is: its preferences are multiplied by a factor, or its normal spread is divided by it.
+"""Sharpening the kept policy: its preferences are multiplied by a factor, or its normal spread is divided by it.
 
-A policy learns from what it tries, so that training leaves it a little random where a sure one would do better. The
+A policy must try actions to learn, so training leaves it a little random where a deterministic one would do better. The
 last iterate is therefore also tried with its preferences times 2, 4, 8 and 16. The factor that is best in the learned
-model is taken, unless held-out episodes clearly prefer another one, or the iterate that was judged late in the run.
+model is kept, unless held-out episodes clearly prefer another one, or the iterate that was judged late in the run.
 Where no model was learned, as for a network, held-out episodes alone decide.
 """
 
@@ -30,9 +30,9 @@ def sharpen(problem: Problem, progress: Progress) -> None:
         sharper = policy.sharpen(theta, factor)
         if sharper is not None or factor == 1.0:
             candidates[factor] = Iterate(policy, theta if sharper is None else sharper)
-            progress.episodes += problem.look_size
-            progress.held_out_episodes += problem.look_size
-    if progress.best_look is not None:
+            progress.episodes += problem.judging_episodes
+            progress.held_out_episodes += problem.judging_episodes
+    if progress.best_judgment is not None:
         candidates[None] = progress.best
     returns: dict[float | None, FloatArray] = {
         factor: problem.play_held_out(*iterate) for factor, iterate in candidates.items()
@@ -43,9 +43,9 @@ def sharpen(problem: Problem, progress: Progress) -> None:
             if excels(problem.risk, values, returns[chosen]):
                 chosen = factor
     else:
-        looks = {factor: problem.look_at(values) for factor, values in returns.items()}
-        chosen = max(looks, key=lambda factor: (looks[factor].risk, looks[factor].mean))
-    progress.best, progress.best_look = candidates[chosen], problem.look_at(returns[chosen])
+        judgments = {factor: problem.judge_returns(values) for factor, values in returns.items()}
+        chosen = max(judgments, key=lambda factor: (judgments[factor].risk, judgments[factor].mean))
+    progress.best, progress.best_judgment = candidates[chosen], problem.judge_returns(returns[chosen])
     if chosen is None:
         progress.remarks.append("the policy of an earlier iteration was kept, which held-out episodes preferred")
     elif chosen > 1.0:
@@ -55,8 +55,8 @@ def sharpen(problem: Problem, progress: Progress) -> None:
 def _choose_factors(problem: Problem, progress: Progress) -> tuple[float, ...]:
     """Give the factors that held-out episodes compare, of which there are few in a short run."""
     if progress.state.critic is not None:
-        return FACTORS if problem.looks > len(FACTORS) else FEW_FACTORS
-    return FACTORS if problem.looks > 1 else (progress.state.sharpness,)
+        return FACTORS if problem.judgments > len(FACTORS) else FEW_FACTORS
+    return FACTORS if problem.judgments > 1 else (progress.state.sharpness,)
 
 
 def best_factor(risks: dict[float, float]) -> float:
@@ -67,7 +67,7 @@ def best_factor(risks: dict[float, float]) -> float:
 def excels(risk: RiskMeasure, values: FloatArray, others: FloatArray) -> bool:
     """Say whether returns [m] are better than others, of the same random numbers, by more than chance would have it.
 
-    The difference of the estimates is compared with twice its standard error, which is told by the influences of the
+    The difference of the estimates is compared with twice its standard error, estimated from the influences of the
     pairs of episodes.
     """
     difference = float(risk.estimate(values)) - float(risk.estimate(others))

@@ -1,10 +1,10 @@
-"""Blocks of whole episodes: what is to be played, what came of it, and how P times m episodes are cut into blocks.
+"""Blocks of whole episodes: what is to be played, the results, and how P times m episodes are cut into blocks.
 
     P policies   B episodes of the block   p policies of the block   d parameters   V visits
 
-What travels to a worker is the batch, once, and a lot for each block: a lot names its rows of the batch's parameters.
-Results travel back, their columns as narrow as they go without losing a bit. A cut says for each episode of a lot where
-it belongs among all, counted row by row: places[b] = row * m + episode.
+A worker is sent the batch, once, and a lot for each block; a lot names its rows of the batch's parameters. It sends
+results back, with columns in the narrowest types that lose no bit. A cut says where each episode of a lot belongs among
+all, counted row by row: places[b] = row * m + episode.
 """
 
 import itertools

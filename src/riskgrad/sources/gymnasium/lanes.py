@@ -4,9 +4,9 @@ Every episode that is begun is counted, so that short ones are not favored. The 
 per turn, so that the policy is asked once per turn rather than once per step. What an episode is does not depend on
 that: its environment is reset with its own seed, and its actions come from its own stream.
 
-All that is done for a single step is to call the environment and to put what it gives into lists. Observations,
-rewards and ages are then handled for all lanes at once. Only where that fails are lanes checked one by one, so that
-the message names the episode that the bad answer came from.
+A single step only calls the environment and appends its answer to lists. Observations, rewards and ages are then
+handled for all lanes at once. Only where that fails are lanes checked one by one, so that the message names the episode
+with the bad answer.
 """
 
 from collections.abc import Callable

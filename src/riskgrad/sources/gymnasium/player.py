@@ -1,7 +1,7 @@
 """Plays blocks of episodes on the environments of one recipe; each process that works for a source has one player.
 
-In the process of the source it is the source's own player that works. What travels to another process are the rules by
-which a player is made there, and that player is kept for the next batch.
+The process of the source uses the source's own player. Other processes get the rules by which a player is made, and
+keep that player for the next batch.
 """
 
 import time
@@ -84,12 +84,12 @@ class Player:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Where the horizon comes from, if nobody gave it; whether it was reached; what is read badly, or not."""
+        """Where the horizon comes from, if it was not given; whether it was reached; remarks on the observations."""
         found = (self.limit.note, self.limit.warning if self._limit_reached else "", *self.reader.notes)
         return tuple(note for note in found if note)
 
     def watch(self, results: list[BlockResult]) -> list[BlockResult]:
-        """See whether episodes, whoever played them, reach a limit that nobody gave; give them on."""
+        """Note whether episodes, wherever they were played, reach the default limit; return them."""
         if self.limit.is_default and not self._limit_reached:
             self._limit_reached = any(np.any((part.lengths >= self.horizon) & ~part.ended) for part in results)
         return results

@@ -1,4 +1,4 @@
-"""How an environment is made, again and again: for the lanes of a loop, and in other processes.
+"""How environments are made: for the lanes of a loop, and in other processes.
 
 A user gives an id, a class or factory, or an environment. Its time limit is part of what the return is, and is applied
 here: the wrappers that `gymnasium.make` puts around an environment cost more than the step of a small one. They are
@@ -55,7 +55,7 @@ class EnvRecipe:
 
     @property
     def makes_anew(self) -> bool:
-        """Whether every environment is made for whoever asks; a factory may hand out one again."""
+        """Whether every call makes a new environment; a factory may return the same one again."""
         return isinstance(self.what, EnvSpec | type)
 
     def make(self, **more: Any) -> Env:

@@ -46,7 +46,7 @@ class LoggedEpisodes(Source):
         batch: the episodes as visits, sorted by (episode_id, t), every count 1.
         n_actions: how many actions there are.
         discount: the discount gamma that the returns were made with.
-        return_range: bounds (low, high) of every possible return; None where nobody said.
+        return_range: bounds (low, high) of every possible return; None where they are not known.
         rewards: of each step [V], for policies that remember the return so far; None where they are not known.
     """
 
@@ -83,7 +83,7 @@ class LoggedEpisodes(Source):
 
     @property
     def return_range(self) -> tuple[float, float] | None:
-        """Bounds of every possible return; None where nobody said."""
+        """Bounds of every possible return; None where they are not known."""
         return self._return_range
 
     def returns(
