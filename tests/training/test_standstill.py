@@ -5,7 +5,7 @@ import pytest
 
 import riskgrad as rg
 from riskgrad.errors import InputError
-from riskgrad.training.progress import stands_still
+from riskgrad.training.progress import has_converged
 
 OPTIONS = {"algorithm": "score:episodes=40", "iterations": 60, "held_out": 40, "risk_path": 0.1, "seed": 1}
 
@@ -16,17 +16,17 @@ def lines(values, error=1.0, **more):
 
 def test_a_record_stands_still_by_hand():
     """Means 0 and 3 apart, each of four with an error of 1: the difference has sqrt(8) / 4 = 0.71, twice that 1.41."""
-    assert stands_still(lines([0.0] * 4 + [1.4] * 4), 4)
-    assert not stands_still(lines([0.0] * 4 + [1.42] * 4), 4)
-    assert stands_still(lines([5.0] * 4 + [1.0] * 4), 4), "falling is no reason to go on"
-    assert stands_still(lines([9.0] + [0.0] * 8, error=0.0), 4), "what was before does not count"
-    assert not stands_still(lines([0.0] * 7), 4)
-    assert not stands_still(lines([0.0] * 8), None)
-    assert not stands_still(lines([0.0] * 8, path=0.5), 4), "on the way to the measure"
-    assert not stands_still([*lines([0.0] * 4, way="none"), *lines([0.0] * 4, way="levels:0.5")], 4)
-    assert not stands_still(lines([0.0, None] * 4), 4)
-    assert stands_still(lines([0.0, 2.0] * 4, error=None), 4), "without errors by how the values scatter"
-    assert not stands_still(lines([0.0] * 4 + [2.0] * 4, error=None), 4)
+    assert has_converged(lines([0.0] * 4 + [1.4] * 4), 4)
+    assert not has_converged(lines([0.0] * 4 + [1.42] * 4), 4)
+    assert has_converged(lines([5.0] * 4 + [1.0] * 4), 4), "falling is no reason to go on"
+    assert has_converged(lines([9.0] + [0.0] * 8, error=0.0), 4), "what was before does not count"
+    assert not has_converged(lines([0.0] * 7), 4)
+    assert not has_converged(lines([0.0] * 8), None)
+    assert not has_converged(lines([0.0] * 8, path=0.5), 4), "on the way to the measure"
+    assert not has_converged([*lines([0.0] * 4, way="none"), *lines([0.0] * 4, way="levels:0.5")], 4)
+    assert not has_converged(lines([0.0, None] * 4), 4)
+    assert has_converged(lines([0.0, 2.0] * 4, error=None), 4), "without errors by how the values scatter"
+    assert not has_converged(lines([0.0] * 4 + [2.0] * 4, error=None), 4)
 
 
 @pytest.fixture(scope="module")

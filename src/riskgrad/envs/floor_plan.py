@@ -1,8 +1,8 @@
-"""The floor plan of an environment: how an environment says that what happens in it can be drawn on a map.
+"""The floor plan of an environment: what a report needs to draw its episodes on a map.
 
-An environment joins by two attributes, which a report asks of `env.unwrapped`:
+An environment provides two attributes, which a report reads from `env.unwrapped`:
 
-    floor_plan   a `FloorPlan`: what stands where
+    floor_plan   a `FloorPlan`: the layout
     position     (x, y), where the walker is now
 
 That is all: a report plays the policy, notes the positions and the actions, and draws the walks. It needs to know

@@ -6,7 +6,7 @@ part of what the return is: `gymnasium.make("FrozenLake-v1", map_name="8x8")` st
 after 200, on the same map. So by default the horizon is that of the environment as it was made, and where there is none
 (CliffWalking) it has to be given.
 
-A wrapper may change rewards or observations behind the table's back, and so may an option of the environment (Taxi's
+A wrapper may change rewards or observations without changing the table, and so may an option of the environment (Taxi's
 fickle passenger), or a class that is derived from it and has a `step` or `reset` of its own. All are refused, since a
 model that differs from its environment would be silently wrong.
 """

@@ -223,7 +223,7 @@ def show_progress(options: TrainOptions, label: str) -> Generator[list[Callback]
 
 
 def _is_watched(console: Console) -> bool:
-    """Say whether somebody looks at what this process shows."""
+    """Say whether the output of this process is shown to a user."""
     alone = multiprocessing.parent_process() is None and threading.current_thread() is threading.main_thread()
     return alone and (console.is_jupyter or console.is_terminal)
 

@@ -42,7 +42,7 @@ from riskgrad.types import (
 
 @dataclass(frozen=True)
 class EnvOptions:
-    """What a user says about an environment besides the environment itself.
+    """The options that a user gives with an environment.
 
     Attributes:
         horizon: largest number of steps of an episode; None leaves it to the environment.
@@ -122,7 +122,7 @@ class Source(ABC):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of a run must know of how episodes are played; more may be known once some were."""
+        """What a reader of a run must know about how episodes are played; playing episodes may add to it."""
         return ()
 
     @property
@@ -248,7 +248,7 @@ class Source(ABC):
         return
 
     def fingerprint(self) -> str:
-        """Say in one line what is played; a run that is resumed must be given a source of the same fingerprint."""
+        """Say in one line what is played; a run can be resumed only with a source of the same fingerprint."""
         text = str(self)
         return type(self).__name__ if " at 0x" in text else text  # an address differs between processes
 

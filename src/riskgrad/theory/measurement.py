@@ -1,9 +1,9 @@
-"""What a model really does, to set beside what is guaranteed: searches and samples with the exact truth at hand.
+"""Measured constants of a model, to compare with the guaranteed ones: by search and sampling on the exact model.
 
-Every number is a lower bound on the constant it stands beside, found by looking at some parameters rather than all: the
+Every number is a lower bound on the constant beside it, found by looking at some parameters rather than all: the
 largest gradient and curvature by random search and a climb, errors of estimates by sampling at the steepest point, bias
 and variance of the smoothed gradient there by averaging over unit vectors. The linear part of the risk is averaged
-exactly, so that what is left of the bias is not drowned by their choice.
+exactly, so that the rest of the bias is not lost in the noise of the directions.
 """
 
 from dataclasses import dataclass

@@ -93,7 +93,7 @@ class Info:
 
 @dataclass(frozen=True)
 class Circumstances:
-    """What the rules for an algorithm's defaults are told.
+    """What the rules for an algorithm's defaults may depend on.
 
     Attributes:
         schedule: "practical" or "paper".
@@ -122,7 +122,7 @@ class Circumstances:
 
 @dataclass(frozen=True)
 class Defaults:
-    """What goes with an algorithm and a kind of observations, where the general rules do not fit them.
+    """Defaults of an algorithm for a kind of observation, where the general rules do not suit it.
 
     Attributes:
         policy: by name; None for the source's usual one.
@@ -195,13 +195,13 @@ class Algorithm(ABC):
 
     @classmethod
     def prefer(cls, gives: ObservationKind | None) -> int:
-        """Give how much "auto" prefers it for these observations, the largest being taken."""
+        """Say how strongly "auto" prefers it for these observations; the largest wins."""
         del gives
         return cls.preference
 
     @classmethod
     def defaults_for(cls, gives: ObservationKind | None) -> Defaults:
-        """Give what goes with it for these observations."""
+        """Give its defaults for these observations."""
         del gives
         return Defaults()
 
@@ -253,7 +253,7 @@ def choose_algorithm(
 
 
 def find_usual_policy(given: str | Algorithm, risk: RiskMeasure, source: Source, schedule: str) -> str | None:
-    """Give the name of the policy that the algorithm gets for a source unasked; None for the source's usual one."""
+    """Give the name of the algorithm's default policy for a source; None for the source's own default."""
     kind = _choose_kind(given, risk, None, source, schedule)
     return None if schedule == "paper" else kind.defaults_for(source.gives).policy
 
@@ -274,7 +274,7 @@ def _choose_kind(
 
 
 def _read_words(text: str, words: str) -> dict[str, Any]:
-    """Read what follows the name of an algorithm: option=value, apart by commas."""
+    """Read what follows the name of an algorithm: option=value, separated by commas."""
     options: dict[str, Any] = {}
     for word in filter(None, words.split(",")):
         key, _, value = word.partition("=")

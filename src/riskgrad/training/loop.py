@@ -39,7 +39,7 @@ from riskgrad.settings import TrainOptions
 from riskgrad.training.normalization import first_policy
 from riskgrad.training.plan import LEAST_HELD_OUT, Plan, judged_iterations
 from riskgrad.training.problem import Problem
-from riskgrad.training.progress import Iterate, Progress, read_progress, stands_still
+from riskgrad.training.progress import Iterate, Progress, has_converged, read_progress
 from riskgrad.training.sharpness import sharpen
 from riskgrad.types import Episodes, FloatArray, Line, round_trip
 from riskgrad.weights import log_ratios, ratios_from_logs, worth
@@ -211,7 +211,7 @@ def _start_or_resume(plan: Plan, store: Store | None, versions: dict[str, str]) 
 def _is_done(plan: Plan, progress: Progress) -> bool:
     """Say whether all iterations are done, or the run has not improved for too long."""
     patience, history = plan.settings.patience, progress.history[: progress.state.iteration]
-    return progress.state.iteration >= plan.problem.iterations or stands_still(history, patience)
+    return progress.state.iteration >= plan.problem.iterations or has_converged(history, patience)
 
 
 def _advance(plan: Plan, judge: Judge | None, before: Progress) -> tuple[Progress, Line, FloatArray | None]:

@@ -153,7 +153,7 @@ def select_episodes(batch: Episodes, rows: IntArray) -> Episodes:
 
 @dataclass(frozen=True)
 class Problem:
-    """A problem with all that is settled about it.
+    """The problem that an algorithm works on, with every option filled in.
 
     Attributes:
         source: where episodes come from.
@@ -262,7 +262,7 @@ class Problem:
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the result must know: what else than the named measure was optimized on the way."""
+        """What a reader of the result must know: what was optimized besides the named measure."""
         notes: list[str] = []
         if self.way.meaning and len(self.ways) == 1:
             notes.append(self.way.meaning)

@@ -194,7 +194,7 @@ def _read_progress(
     )
 
 
-def stands_still(history: Sequence[Line], patience: int | None) -> bool:
+def has_converged(history: Sequence[Line], patience: int | None) -> bool:
     """Say whether the last estimates of a record no longer rise; never where there is no patience to lose."""
     if patience is None or len(history) < 2 * patience:
         return False

@@ -14,8 +14,8 @@ def risky_safe(
 
     The bond pays interest, always. Shares rise in four years of five and fall in the fifth; after a fall the market is
     nervous and shares rise only every second time, until a good year or a year out of the market calms it. On average
-    shares pay well in a calm market and badly in a nervous one, so the mean says: shares, but not after a fall. Who
-    looks at the bad tail stays with the bond; who looks at the good tail holds shares throughout.
+    shares pay well in a calm market and badly in a nervous one, so the mean says: shares, but not after a fall. For
+    the bad tail the bond is best; for the good tail, shares throughout.
 
     States: 0 calm market, 1 nervous market. Actions: 0 bond, 1 shares. Returns are in thousands, say.
 
