@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import riskgrad as rg
-from riskgrad.kernels.ladder import build_ladder
+from riskgrad.kernels.ladder import build_ladder, order_stably
 
 
 @pytest.mark.parametrize("literal", [False, True])
@@ -36,6 +36,22 @@ def test_equal_returns_are_taken_in_the_order_in_which_they_came():
     rng, values = np.random.default_rng(1), np.array([1.0, 0.0, 1.0, 1.0, 0.0, 2.0, 1.0, 2.0])
     weights, g = rng.exponential(size=(3, 8)), rg.distortion.DualPower(2.0)
     order = np.argsort(values, kind="stable")[np.newaxis]
-    lowest, steps, levels, _ = build_ladder(values[np.newaxis], order, weights, False)
+    lowest, steps, levels, _ = build_ladder(values[np.newaxis], order.copy(), weights, False)
+    other = np.lexsort([-np.arange(8), values])[np.newaxis]  # equal returns the other way round
+    for found, expected in zip(
+        build_ladder(values[np.newaxis], other, weights, False)[:3], (lowest, steps, levels), strict=True
+    ):
+        assert np.array_equal(found, expected)
+    assert np.array_equal(other, order)
     expected = lowest + np.einsum("bm,m->b", g(levels), steps[0])
     assert np.array_equal(rg.risk.Distortion(g).estimate(values, weights), expected)
+
+
+@pytest.mark.parametrize("kinds", [1, 2, 50, 10**9])
+@pytest.mark.parametrize("shape", [(1, 1), (3, 2), (2, 5, 1001), (4000,)], ids=str)
+def test_the_order_is_numpys_stable_one(kinds, shape):
+    values = np.random.default_rng(kinds).integers(-kinds, kinds, size=shape) * 0.1
+    values[values == 0.0] *= -1.0  # zeros of both signs are equal
+    values.flat[::3] = np.abs(values.flat[::3])
+    assert np.array_equal(order_stably(values), np.argsort(values, axis=-1, kind="stable"))
+    assert np.array_equal(order_stably(values[..., ::-1]), np.argsort(values[..., ::-1], axis=-1, kind="stable"))

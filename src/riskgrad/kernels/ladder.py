@@ -1,11 +1,47 @@
-"""The compiled loop of weighted distortion estimates: sorted returns as steps up, weights as the mass above each."""
+"""The compiled loops of weighted distortion estimates: sorted returns as steps up, weights as the mass above each."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from riskgrad.checks import LARGEST_RETURN
-from riskgrad.kernels.compile import kernel
+from riskgrad.kernels.compile import helper, kernel
 from riskgrad.types import FloatArray
+
+
+def order_stably(values: FloatArray) -> NDArray[np.intp]:
+    """Give the ascending order of each row [..., m], equal returns in the order in which they came.
+
+    NumPy's own stable order takes five times as long as its plain one, in which the order of equal returns depends on
+    the processor: here they are put in their places afterwards.
+    """
+    order = np.argsort(values, axis=-1)
+    size = values.shape[-1]
+    _settle_all(np.ascontiguousarray(values).reshape(-1, size), order.reshape(-1, size))
+    return order
+
+
+@helper
+def _settle_ties(values: FloatArray, order: NDArray[np.intp]) -> None:
+    """Put the equal ones of some returns [m], whose ascending order is given, in the order in which they came."""
+    size = len(values)
+    groups, places = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+    count, previous = 0, np.nan
+    for i in range(size):
+        current = values[order[i]]
+        if current != previous:
+            places[count] = i
+            count += 1
+        groups[order[i]] = count - 1
+        previous = current
+    for i in range(size):
+        order[places[groups[i]]] = i
+        places[groups[i]] += 1
+
+
+@kernel
+def _settle_all(values: FloatArray, order: NDArray[np.intp]) -> None:
+    for b in range(len(values)):
+        _settle_ties(values[b], order[b])
 
 
 @kernel
@@ -16,8 +52,8 @@ def build_ladder(
 
     Args:
         values: returns [B, m], or [1, m] shared by all rows of weights.
-        order: their ascending order, of the same shape; equal returns in the order in which they came, since the sums
-            of their weights depend on it.
+        order: their ascending order, of the same shape; equal returns are put in the order in which they came, since
+            the sums of their weights depend on it.
         weights: ratios psi [B, m].
         literal: whether the mass above a step is that of `eq:hat_rho_H1` or the self-normalized one.
 
@@ -31,12 +67,15 @@ def build_ladder(
     levels = np.empty((count, size - 1))
     sound = True
     for b in range(owners):
-        previous = values[b, order[b, 0]]
+        previous, ties = values[b, order[b, 0]], 0
         lowest[b] = previous
         for i in range(1, size):
             current = values[b, order[b, i]]
             steps[b, i - 1] = current - previous
+            ties += 1 if current == previous else 0
             previous = current
+        if ties > 0:
+            _settle_ties(values[b], order[b])
         sound &= abs(lowest[b]) <= LARGEST_RETURN and abs(previous) <= LARGEST_RETURN
     for b in range(count):
         rank = order[b if owners > 1 else 0]

@@ -35,7 +35,14 @@ from riskgrad.distortion import DISTORTIONS, Attitude, DistortionFunction, Ident
 from riskgrad.errors import InputError
 from riskgrad.kinds import checks_fields, checks_kinds
 from riskgrad.risk.base import EVERY_AXIOM, Axiom, RiskMeasure
-from riskgrad.risk.sample import check_sample, check_shapes, distorted_mean, upper_masses, weighted_distorted_mean
+from riskgrad.risk.sample import (
+    ascending_order,
+    check_sample,
+    check_shapes,
+    distorted_mean,
+    upper_masses,
+    weighted_distorted_mean,
+)
 from riskgrad.risk.smoothness import Constants, Smoothness, normalized_bias, normalized_error, product
 from riskgrad.types import DiscreteLaw, FloatArray, IntArray
 
@@ -85,7 +92,7 @@ class DistortionMeasure(RiskMeasure):
         """Give the integral of g'(P(R > x)) up to each return, from the smallest (`lm:nabla_rho_g`)."""
         sample = check_sample(values, weights)
         table = np.broadcast_to(sample.values, (*sample.shape, sample.size))
-        order = np.argsort(table, axis=-1, kind="stable")  # where returns are equal, the sums of weights follow it
+        order = ascending_order(sample, table)
         steps = np.diff(np.take_along_axis(table, order, axis=-1), axis=-1)
         climbed = np.zeros(table.shape)
         climbed[..., 1:] = np.cumsum(steps * self.function.slope_at(upper_masses(sample, order)), axis=-1)

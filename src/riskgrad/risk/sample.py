@@ -108,8 +108,9 @@ def check_shapes(values: ArrayLike, weights: ArrayLike | None) -> Sample:
 
 def refuse_bad_values(values: FloatArray) -> None:
     """Raise if any return is NaN, infinite or too large, naming the first."""
-    good = are_usable(values)
-    if not good.all():
+    ends = np.array([np.min(values), np.max(values)])  # NaN if there is one; two quick passes, and no array in between
+    if not are_usable(ends).all():
+        good = are_usable(values)
         where = tuple(int(i) for i in np.argwhere(~good)[0])
         got = f"{values[where]} at {_index_text(where)}"
         raise InputError("values", return_rule(float(values[where])), got, "no episode is dropped silently")
@@ -170,14 +171,13 @@ def weighted_distorted_mean(g: DistortionFunction, sample: Sample, *, literal: b
     rows = np.ascontiguousarray(np.broadcast_to(weights, full)).reshape(-1, size)
     shared = values.size == size  # then one sort serves every row of weights
     table = np.ascontiguousarray(values if shared else np.broadcast_to(values, full)).reshape(-1, size)
-    # numpy's plain order of equal returns depends on the processor, and the sums of their weights on the order
-    order = np.argsort(table, axis=1, kind="stable") if shared else None
+    order = np.argsort(table, axis=1) if shared else None
     result = np.empty(len(rows))
     step = max(1, BLOCK // size)
     for start in range(0, len(rows), step):
         block = slice(start, start + step)
         owned = table if shared else table[block]
-        ranks = np.argsort(owned, axis=1, kind="stable") if order is None else order
+        ranks = np.argsort(owned, axis=1) if order is None else order
         lowest, steps, levels, sound = build_ladder(owned, ranks, rows[block], literal)
         if not sound:
             refuse_bad_values(values)
@@ -185,6 +185,15 @@ def weighted_distorted_mean(g: DistortionFunction, sample: Sample, *, literal: b
         subscripts = "bm,m->b" if shared else "bm,bm->b"
         result[block] = lowest + np.einsum(subscripts, g.at(levels), steps[0] if shared else steps)
     return result.reshape(sample.shape)[()]
+
+
+def ascending_order(sample: Sample, table: FloatArray) -> NDArray[np.intp]:
+    """Give the order of each row of returns [..., m]; equal ones in the order in which they came if weights differ."""
+    if sample.weights is None:
+        return np.argsort(table, axis=-1)
+    from riskgrad.kernels.ladder import order_stably  # noqa: PLC0415 - as above
+
+    return order_stably(table)
 
 
 def upper_masses(sample: Sample, order: NDArray[np.intp]) -> FloatArray:
