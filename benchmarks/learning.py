@@ -25,7 +25,8 @@ CVaR(0.05) of -6.7.
 `chosen` and `set-aside` train by default with 50,000 episodes on problems with exact answers (see `risky_problems`):
 those on which the critic was chosen, with the shipped models, and those that were set aside until it was. A row has the
 share of the gap from the uniform policy to the best one of the same memory, over five seeds, and beside it that of the
-score algorithm. `batches` says how long an iteration takes at the end of such a run, when the log holds all of it.
+score algorithm. `batches` says how long an iteration takes at the end of such a run, when the log holds all of it;
+`--other` names the `src` folder of another version, whose score algorithm then stands beside it.
 `memory` trains with `memory="both"` and 100,000 episodes where it pays to know the time and the return so far. `limit`
 works out how many episodes the mean of `ruin` takes, whoever learns (see `ruin_limit`).
 
@@ -40,8 +41,12 @@ for 1,000 episodes of the pendulum.
 """
 
 import argparse
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
 import learning_problems
@@ -188,26 +193,29 @@ def toy_texts() -> None:
             print(f"| {env} | {risk} | {' | '.join(cells)} |", flush=True)
 
 
-def batches() -> None:
+def batches(other: str | None) -> None:
     """Print how long the last iterations of a run take: median of 24, best of three runs that take turns."""
-    print("| model | measure | critic, ms | score, ms | ratio |")
-    print("|---|---|---|---|---|")
-    for name, make in MODELS.items():
+    here = {"critic": ("critic", None), "score": ("score", None)}
+    asked = here | ({"score of the other version": ("score", other)} if other else {})
+    names = list(asked)
+    print("| model | measure | " + " | ".join(f"{name}, ms" for name in names) + " | critic / " + names[-1] + " |")
+    print("|" + "---|" * (len(names) + 3))
+    for model in MODELS:
         for risk in ("mean", "cvar:0.1"):
-            best = {"critic": np.inf, "score": np.inf}
+            best = dict.fromkeys(names, np.inf)
             for _ in range(3):
-                for algorithm in ("critic", "score"):
-                    marks: list[float] = []
-                    rg.train(
-                        make(),
-                        risk,
-                        max_episodes=50_000,
-                        algorithm=algorithm,
-                        callback=lambda _, __, marks=marks: marks.append(time.perf_counter()),
-                    )
-                    best[algorithm] = min(best[algorithm], 1e3 * float(np.median(np.diff(marks[-25:]))))
-            ours, theirs = best["critic"], best["score"]
-            print(f"| {name} | {risk} | {ours:.1f} | {theirs:.1f} | {ours / theirs:.2f} |", flush=True)
+                for name, (algorithm, version) in asked.items():
+                    best[name] = min(best[name], measure_batch(model, risk, algorithm, version))
+            cells = " | ".join(f"{time_taken:.1f}" for time_taken in best.values())
+            print(f"| {model} | {risk} | {cells} | {best['critic'] / best[names[-1]]:.2f} |", flush=True)
+
+
+def measure_batch(model: str, risk: str, algorithm: str, version: str | None) -> float:
+    """Give the milliseconds of `batch_time`, by this version or by that of another `src` folder."""
+    script = str(Path(__file__).with_name("batch_time.py"))
+    environment = os.environ | ({} if version is None else {"PYTHONPATH": version})
+    command = [sys.executable, script, model, risk, algorithm]
+    return float(subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout)
 
 
 def remembering() -> None:
@@ -275,7 +283,7 @@ def main() -> None:
         "maze": mazes,
         "chosen": lambda: problems(CHOSEN, shipped=True),
         "set-aside": lambda: problems(SET_ASIDE, shipped=False),
-        "batches": batches,
+        "batches": lambda: batches(given.other),
         "memory": remembering,
         "limit": print_limit,
         "environments": lambda: print_table(some(learning_problems.CHOSEN), range(given.seeds), range(given.beside)),
@@ -292,6 +300,7 @@ def main() -> None:
     parser.add_argument("--only", action="append", help="a problem of `environments`, by its name")
     parser.add_argument("--seeds", type=int, default=len(SEEDS), help="of `environments` and `peers`")
     parser.add_argument("--beside", type=int, default=1, help="seeds of the score algorithm in `environments`")
+    parser.add_argument("--other", help="the src folder of another version, for `batches`")
     parser.add_argument("--seconds", type=int, default=600, help="that a peer learns, at most")
     parser.add_argument("--steps", type=int, default=10**8, help="that a peer learns, at most")
     given = parser.parse_args()
