@@ -1,9 +1,7 @@
-"""How long an iteration takes at the end of a training, in any version of riskgrad.
+"""How long an iteration takes at the end of a training, in any version of riskgrad; `learning.py batches` calls it.
 
-    python benchmarks/batch_time.py two-roads cvar:0.1 critic
-    PYTHONPATH=../earlier/src python benchmarks/batch_time.py two-roads cvar:0.1 score
-
-Prints the median of the last 24 iterations of 50,000 episodes, in milliseconds. `learning.py batches` calls it.
+Its arguments are a model, a measure and an algorithm, such as two-roads cvar:0.1 critic. It prints the median of the
+last 24 iterations of 50,000 episodes, in milliseconds.
 """
 
 import sys

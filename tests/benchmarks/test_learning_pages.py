@@ -95,9 +95,11 @@ def test_shipped_models_are_solved_but_for_the_one_that_nobody_can_solve_so_soon
 
 
 def test_a_batch_at_the_end_takes_at_most_three_of_the_score_algorithm():
-    rows = rows_after("batches")
+    rows = rows_after("batches --other ../earlier/src")
     assert len(rows) == 10
-    assert max(float(row[4]) for row in rows) <= 3.0
+    for _, _, critic, score, before, ratio in rows:
+        assert float(critic) <= 3.0 * min(float(score), float(before))
+        assert float(ratio) == pytest.approx(float(critic) / float(before), abs=0.05)
 
 
 def test_the_maze_beats_what_is_published():
