@@ -15,7 +15,7 @@ from rich.console import Console
 
 import riskgrad as rg
 from riskgrad.errors import InputError
-from riskgrad.run.live import COMPILING, Live
+from riskgrad.run.live import COMPILING, Live, LiveFamily
 
 TRAIN = "import riskgrad as rg; rg.train('two-roads', 'cvar:0.1', algorithm='score:episodes=20', iterations={}{})"
 LINE = {"iteration": 4, "risk": -3.25, "mean": 1.5, "gradient_norm": None, "episodes": 500}
@@ -126,6 +126,38 @@ def test_it_says_that_kernels_are_compiled_and_only_then():
     assert shown.getvalue().count(COMPILING) == 1
     numba.njit(lambda x: x + 2)(1)
     assert shown.getvalue().count(COMPILING) == 1, "nobody listens after the end"
+
+
+@pytest.mark.parametrize(
+    ("width", "numbers"),
+    [(120, "risk -3.25  mean 1.5  |grad| -  "), (80, "risk -3.25  mean 1.5  |grad| - "), (40, "risk -3.25 ")],
+)
+def test_a_terminal_leaves_out_whole_numbers_where_it_is_narrow(width, numbers):
+    shown = io.StringIO()
+    console = Console(file=shown, force_terminal=True, color_system=None, width=width)
+    with Live(console, 200, "mean-variance:0.5"[: width // 4]) as live:
+        live._screen.wait()
+        live._screen._bar.refresh()  # which is drawn ten times a second
+        live(LINE, None)
+    with LiveFamily(console, 3, 200) as family:
+        family("mean-variance:0.5 seed 3", LINE)
+    text = shown.getvalue()
+    assert (f"{COMPILING}: 1 functions" if width > 80 else "compiling 1") in text
+    assert numbers in text
+    assert ("mean 1.5" in text) == (width > 40)
+    assert "…" not in text
+    assert "mean-variance:0.5 seed 3 " in text
+
+
+def test_a_bar_that_never_moved_is_taken_away():
+    shown = io.StringIO()
+    console = Console(file=shown, force_terminal=True, color_system=None, width=80)
+    with pytest.raises(InputError), Live(console, 200, "cvr:0.1"):
+        raise InputError("risk", "be one of these", "cvr")
+    assert shown.getvalue().endswith("\x1b[1A\x1b[2K"), "up a line, and the line erased"
+    with Live(console, 10, "mean") as live:
+        live(LINE, None)
+    assert not shown.getvalue().endswith("\x1b[2K")
 
 
 def test_a_worker_process_and_a_thread_show_nothing_by_themselves():

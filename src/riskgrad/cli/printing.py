@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Collection, Sequence
 from typing import Any, cast
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
@@ -64,12 +65,13 @@ def print_table(
         prose: the columns whose words may go over several lines; in a list the last one stands without its heading.
     """
     table = Table(title=Text(as_printable(title), style="table.title"), title_justify="left")
-    for column in columns:
-        wide = column in prose
-        side = "right" if column in numbers else "left"
-        table.add_column(column, justify=side, no_wrap=not wide, min_width=LEAST_PROSE if wide else None)
-    for row in rows:
-        table.add_row(*(Text(as_printable(cell)) for cell in row))
+    cells = [[Text(as_printable(cell)) for cell in row] for row in rows]
+    for place, column in enumerate(columns):
+        wide, side = column in prose, "right" if column in numbers else "left"
+        whole = max([cell_len(column), *(row[place].cell_len for row in cells)])  # else rich cuts cells off
+        table.add_column(column, justify=side, no_wrap=not wide, min_width=LEAST_PROSE if wide else whole)
+    for row in cells:
+        table.add_row(*row)
     if Measurement.get(console, console.options.update(max_width=10_000), table).minimum <= console.width:
         console.print(table)
         return

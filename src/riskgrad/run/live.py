@@ -20,6 +20,7 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     SpinnerColumn,
     TextColumn,
     TimeElapsedColumn,
@@ -34,6 +35,8 @@ from riskgrad.types import FloatArray
 LINES: Final = 10  # plain lines of a piped run, about
 SECONDS: Final = 0.1  # between two pictures in a notebook, at least
 COMPILING: Final = "compiling, once per machine"
+ROOMY: Final = 100  # columns of a terminal that has room for all numbers beside a long bar
+NARROW: Final = 50  # columns of one that has room for the first number alone, and for no bar
 
 
 class Screen(Protocol):
@@ -57,19 +60,22 @@ class Screen(Protocol):
 
 
 class TerminalBar:
-    """A bar that is drawn over and over; see `Screen`."""
+    """A bar that is drawn over and over; see `Screen`.
+
+    What there is no room for is left out, from the right, and the bar becomes short before a number is lost.
+    """
 
     def __init__(self, console: Console, label: str, total: int) -> None:
         self._bar = Progress(
             SpinnerColumn(finished_text=""),
             TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[words]}", table_column=Column(no_wrap=True)),  # cut off where there is no room
+            *bar_columns(console),
+            TextColumn("{task.fields[words]}", table_column=Column(no_wrap=True)),
             TimeRemainingColumn(compact=True, elapsed_when_finished=True),
             console=console,
         )
         self._task = self._bar.add_task(label, total=total, words="")
+        self._console, self._taken = console, len(f"* {label} {total}/{total} 0:00:00 ")
         self._compiled = 0
 
     def start(self) -> None:
@@ -78,15 +84,18 @@ class TerminalBar:
 
     def show(self, done: int, words: str) -> None:
         """Redraw it."""
-        self._bar.update(self._task, completed=done, words=words)
+        self._bar.update(self._task, completed=done, words=fit_words(words, self._console, self._taken))
 
     def wait(self) -> None:
         """Say what is waited for in the place of numbers, and count."""
         self._compiled += 1
-        self._bar.update(self._task, words=f"{COMPILING}: {self._compiled} functions")
+        words = f"{COMPILING}: {self._compiled} functions"
+        short = f"compiling {self._compiled}"
+        self._bar.update(self._task, words=fit_words(words, self._console, self._taken) or short)
 
     def stop(self) -> None:
-        """Draw it for the last time."""
+        """Draw it for the last time; a bar that never moved, as of what was refused, is taken away."""
+        self._bar.live.transient = not self._bar.tasks[0].completed
         self._bar.stop()
 
 
@@ -243,8 +252,10 @@ class LiveFamily:
         self._tasks: dict[str, Any] = {}
         self._bar: Progress | None = None
         if console.is_terminal:
-            columns = (TextColumn("{task.description:24}"), BarColumn(bar_width=24), MofNCompleteColumn())
-            self._bar = Progress(*columns, TextColumn("{task.fields[words]}"), TimeElapsedColumn(), console=console)
+            name = "{task.description:24}" if console.width >= ROOMY else "{task.description}"
+            columns = (TextColumn(name), *bar_columns(console), TextColumn("{task.fields[words]}"))
+            clock = (TimeElapsedColumn(),) if console.width >= NARROW else ()
+            self._bar = Progress(*columns, *clock, console=console)
             self._all = self._bar.add_task("trainings", total=count, words="")
 
     def __enter__(self) -> Self:
@@ -272,7 +283,37 @@ class LiveFamily:
             self._bar.update(self._all, completed=self._done)
             return
         words = f"risk {_number(line.get('risk'))}  mean {_number(line.get('mean'))}"
-        self._bar.update(self._tasks[label], completed=int(line["iteration"]) + 1, words=words)
+        longest = max((task.description for task in self._bar.tasks), key=len)
+        clock = " 0:00:00" if self._console.width >= NARROW else ""
+        taken = len(f"{longest} {self._iterations}/{self._iterations} {clock}")
+        fitting = fit_words(words, self._console, taken)
+        self._bar.update(self._tasks[label], completed=int(line["iteration"]) + 1, words=fitting)
+
+
+def bar_columns(console: Console) -> tuple[ProgressColumn, ...]:
+    """Give the columns that show how far a training is: a bar, where there is room for one, and a count."""
+    width = _bar_width(console)
+    return (*((BarColumn(bar_width=width),) if width else ()), MofNCompleteColumn())
+
+
+def fit_words(words: str, console: Console, taken: int) -> str:
+    """Leave out, from the right, the words that do not fit beside the bar and so many taken columns.
+
+    Args:
+        words: numbers with their names, apart by two blanks.
+        console: where they are shown.
+        taken: columns that all but the bar and the words need, blanks between them included.
+    """
+    width = _bar_width(console)
+    room = console.width - taken - (width + 1 if width else 0)
+    parts = words.split("  ")
+    while parts and len("  ".join(parts)) > room:
+        parts.pop()
+    return "  ".join(parts)
+
+
+def _bar_width(console: Console) -> int:
+    return 24 if console.width >= ROOMY else 8 if console.width >= NARROW else 0
 
 
 def _number(value: float | None) -> str:
