@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from support.peers import import_rliable
 
 from riskgrad.errors import InputError
 from riskgrad.evaluation import aggregate_seeds, compare_seeds, improvement_probability, interquartile_mean
@@ -79,8 +80,7 @@ def test_plain_numpy_agrees(name):
 @pytest.mark.parametrize("name", MATRICES)
 def test_rliable_agrees(name):
     """Values to 1e-9, intervals of 50,000 resamples each to 2% of their width; seeds are fixed."""
-    library = pytest.importorskip("rliable.library", reason="the extra rliable is not installed")
-    metrics = pytest.importorskip("rliable.metrics")
+    library, metrics = import_rliable()
     scores, other = scores_of(name), scores_of(name, 1)
     np.random.seed(0)  # noqa: NPY002 - rliable draws from the global generator
     agree(aggregate_seeds(scores), library, scores, lambda one: np.array([metrics.aggregate_iqm(one)]))
