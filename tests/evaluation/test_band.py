@@ -1,14 +1,16 @@
 """The band around a law: exact coverage, its two ends, and what it costs against the closed form."""
 
 from fractions import Fraction
-from math import factorial
+from math import factorial, fsum
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import riskgrad as rg
 from riskgrad.errors import InputError
+from riskgrad.evaluation import band as bands
 from riskgrad.evaluation.band import Band, law_band, rank_bounds
 
 
@@ -99,6 +101,27 @@ def test_the_empirical_law_lies_between_the_ends(values):
     share = np.mean(returns[:, None] <= x, axis=0)
     assert np.all(band.best.cdf(x) <= share + 1e-12)
     assert np.all(share <= band.worst.cdf(x) + 1e-12)
+
+
+@pytest.mark.parametrize("risk", ["identity", "cvar:0.1", "cvar:0.3:seeking", "smooth-cvar:0.2", "dual-power:3"])
+def test_ends_for_a_distortion_are_its_values_at_the_two_laws(risk, monkeypatch):
+    monkeypatch.setattr(bands, "BLOCK", 64)  # so that some blocks are flat, some are not and one is cut off
+    measure, rng = rg.risk.parse(risk), np.random.default_rng(7)
+    for returns in (np.array([1.5]), np.array([0.0, 2.0]), rng.integers(-5, 6, 300) * 1.0, rng.normal(size=1000)):
+        band = law_band(returns, (-6.0, 7.0), 0.9)
+        expected = measure.value(band.worst), measure.value(band.best)
+        np.testing.assert_allclose(band.distorted_ends(measure.function), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("risk", ["cvar:0.1", "cvar:0.1:seeking", "dual-power:3"])
+def test_ends_for_a_distortion_keep_their_digits(risk):
+    """Of 100,000 returns in a range that goes far beyond them, against sums without rounding."""
+    g, returns = rg.risk.parse(risk).function, np.random.default_rng(8).normal(size=100_000)
+    band = law_band(returns, (-1e9, 1e9), 0.95)
+    for found, bound in zip(band.distorted_ends(g), (band.upper, band.lower), strict=True):
+        weights = -np.diff(g.at(1.0 - np.concatenate([[0.0], bound, [1.0]])))
+        exact = fsum((weights * band.points).tolist())
+        assert found == pytest.approx(exact, rel=1e-11)
 
 
 def test_a_return_outside_the_range_is_refused():

@@ -57,6 +57,7 @@ def bootstrap_intervals(
     confidence: float = 0.95,
     *,
     weights: FloatArray | None = None,
+    estimates: list[float] | None = None,
     seed: int = 0,
     resamples: int = RESAMPLES,
 ) -> list[Bootstrap]:
@@ -68,6 +69,7 @@ def bootstrap_intervals(
         return_range: bounds of every possible return, where they are known; used for the flags alone.
         confidence: in (0, 1).
         weights: importance weights psi [m]; None where the policy itself acted.
+        estimates: what the measures say of the values, where that is known already.
         seed: of the resamples.
         resamples: how many; the ends of an interval are uncertain by 3% of its width with 1,000.
     """
@@ -75,7 +77,8 @@ def bootstrap_intervals(
     if weights is None:
         whole = count_atoms(values)
         masses = put_in_bins(whole)
-        results = _resample_returns(values, whole, masses, measures, stream, resamples)
+        known = estimates or [float(measure.estimate(values)) for measure in measures if masses is not whole]
+        results = _resample_returns(known, whole, masses, measures, stream, resamples)
     else:
         masses = weigh_atoms(values, weights)
         results = _resample_weighted(values, weights, measures, stream, resamples)
@@ -89,7 +92,7 @@ def bootstrap_intervals(
 
 
 def _resample_returns(
-    values: FloatArray, whole: Masses, bins: Masses, measures: list[RiskMeasure], stream: Stream, resamples: int
+    estimates: list[float], whole: Masses, bins: Masses, measures: list[RiskMeasure], stream: Stream, resamples: int
 ) -> FloatArray:
     """Give the value of each measure on each resample [measures, resamples]: of bins, where the measure allows it."""
     smooth = [measure for measure in measures if measure.has_influence]
@@ -100,9 +103,9 @@ def _resample_returns(
     exact = iter(_resample_counts(whole, others, stream, resamples) if others else ())
     counts = np.rint(bins.masses).astype(np.int64)[np.newaxis]
     rows: list[FloatArray] = []
-    for measure in measures:
+    for measure, estimate in zip(measures, estimates, strict=True):
         if measure.has_influence:
-            shift = float(measure.estimate(values)) - float(measure.estimate_counts(bins.atoms, counts)[0])
+            shift = estimate - float(measure.estimate_counts(bins.atoms, counts)[0])
             rows.append(next(found) + shift)
         else:
             rows.append(next(exact))

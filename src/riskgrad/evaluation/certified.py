@@ -27,6 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from riskgrad.checks import check_range
+from riskgrad.distortion import Identity
 from riskgrad.evaluation.band import Band, law_band
 from riskgrad.risk import RiskMeasure
 from riskgrad.types import FloatArray
@@ -65,13 +66,16 @@ def certified_intervals(
     if return_range is None:
         return [Certified(None, NO_RANGE) for _ in measures]
     band = law_band(values, check_range("return_range", return_range), confidence)
-    worst, best = band.worst, band.best
     intervals: list[Certified] = []
     for measure in measures:
         if measure.variance_price:
             intervals.append(Certified(mean_variance_bounds(band, measure.variance_price)))
-        elif measure.variance_price == 0.0 or "monotonicity" in measure.axioms:
-            intervals.append(Certified((measure.value(worst), measure.value(best))))
+        elif measure.variance_price == 0.0:
+            intervals.append(Certified(band.distorted_ends(Identity())))
+        elif measure.function is not None:
+            intervals.append(Certified(band.distorted_ends(measure.function)))
+        elif "monotonicity" in measure.axioms:
+            intervals.append(Certified((measure.value(band.worst), measure.value(band.best))))
         else:
             intervals.append(Certified(None, NOT_MONOTONE))
     return intervals

@@ -51,6 +51,9 @@ class Masses:
 
 def count_atoms(values: FloatArray) -> Masses:
     """Give the masses of returns [m] that count alike."""
+    if np.all(values[:-1] < values[1:]):  # sorted, and all different
+        ones = np.ones(len(values))
+        return Masses(values, ones, ones, ones, float(len(values)))
     ordered = values if np.all(values[:-1] <= values[1:]) else np.sort(values)
     starts = np.concatenate([[0], 1 + np.flatnonzero(ordered[1:] != ordered[:-1])])
     counts = np.diff(starts, append=len(ordered)).astype(np.float64)
@@ -68,23 +71,21 @@ def weigh_atoms(values: FloatArray, weights: FloatArray) -> Masses:
 
 
 def put_in_bins(masses: Masses) -> Masses:
-    """Give the masses of bins; the same where there are few atoms."""
+    """Give the masses of bins of returns that count alike; the same where there are few atoms."""
     if len(masses.atoms) <= MOST_ATOMS:
         return masses
     starts = _find_bins(masses)
     # about the middle of the range, so that returns that are large and alike keep their digits
     center = (masses.atoms[0] + masses.atoms[-1]) / 2.0
-    sums, squares, fourths, moments = (
-        np.add.reduceat(part, starts)
-        for part in (masses.masses, masses.squares, masses.fourths, masses.masses * (masses.atoms - center))
-    )
-    return Masses(center + moments / sums, sums, squares, fourths, masses.size)
+    counts = np.add.reduceat(masses.masses, starts)
+    moments = np.add.reduceat(masses.masses * (masses.atoms - center), starts)
+    return Masses(center + moments / counts, counts, counts, counts, masses.size)
 
 
 def _find_bins(masses: Masses) -> IntArray:
     """Give the atoms at which bins begin, the first among them."""
-    atoms, ends = masses.atoms, np.cumsum(masses.masses)
-    size, below, edges = float(ends[-1]), 0.0, list[float]()
+    atoms, size, below, edges = masses.atoms, masses.size, 0.0, list[float]()
+    ends = np.arange(1.0, size + 1.0) if len(atoms) == size else np.cumsum(masses.masses)
     while below < size / 2.0:
         below += max(1.0, min(GROWTH * (below - SINGLE), size / MIDDLE))
         edges.append(below)

@@ -187,8 +187,8 @@ def table_of_returns(
     ordered = np.sort(returns)  # once, for all that follows
     bounds = None if return_range is None else check_range("return_range", return_range)
     certified = certified_intervals(ordered, found, bounds, confidence)
-    bootstrap = bootstrap_intervals(ordered, found, bounds, confidence, seed=seed, resamples=count)
     estimates = [float(measure.estimate(ordered)) for measure in found]
+    bootstrap = bootstrap_intervals(ordered, found, bounds, confidence, estimates=estimates, seed=seed, resamples=count)
     rows = tuple(
         Row(str(measure), value, exact.interval, exact.reason, resampled.interval, resampled.flag)
         for measure, value, exact, resampled in zip(found, estimates, certified, bootstrap, strict=True)

@@ -40,6 +40,7 @@ from riskgrad.risk.sample import (
     check_sample,
     check_shapes,
     distorted_mean,
+    order_coefficients,
     upper_masses,
     weighted_distorted_mean,
 )
@@ -106,8 +107,8 @@ class DistortionMeasure(RiskMeasure):
 
     def episodes_counted(self, size: int) -> float:
         """Give 1 / sum w_i^2, w_i = g(S_i) - g(S_{i+1}) the weights on the sorted returns."""
-        weights = np.diff(self.function.at(np.linspace(0.0, 1.0, size + 1)))
-        return 1.0 / float(np.sum(weights * weights))
+        weights = order_coefficients(self.function, size)
+        return 1.0 / float(np.einsum("m,m->", weights, weights))
 
     @property
     def meaning(self) -> str:

@@ -30,6 +30,7 @@ class Mean(RiskMeasure):
     example = "mean"
     has_influence = True
     attitude = "neutral"
+    variance_price = 0.0
     estimator: Literal["self-normalized", "unbiased"] = field(default="self-normalized", kw_only=True)
 
     def __post_init__(self) -> None:

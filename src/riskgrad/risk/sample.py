@@ -157,7 +157,7 @@ def distorted_mean(g: DistortionFunction, values: FloatArray) -> FloatArray:
     ordered = values if in_order else np.sort(np.ascontiguousarray(values), axis=-1)
     if not are_usable(ordered[..., [0, -1]]).all():
         refuse_bad_values(values)
-    return np.einsum("...m,m->...", ordered, _order_coefficients(g, values.shape[-1]))
+    return np.einsum("...m,m->...", ordered, order_coefficients(g, values.shape[-1]))
 
 
 def weighted_distorted_mean(g: DistortionFunction, sample: Sample, *, literal: bool) -> FloatArray:
@@ -206,7 +206,8 @@ def upper_masses(sample: Sample, order: NDArray[np.intp]) -> FloatArray:
 
 
 @lru_cache(maxsize=64)
-def _order_coefficients(g: DistortionFunction, size: int) -> FloatArray:
+def order_coefficients(g: DistortionFunction, size: int) -> FloatArray:
+    """Give g(S_i) - g(S_{i+1}), the weights on sorted returns of equal mass [m]."""
     levels = 1.0 - np.arange(size + 1) / size
     return -np.diff(g.at(levels))
 
