@@ -73,13 +73,21 @@ def test_a_run_shows_what_was_trained_and_its_notes():
 
 def test_a_comparison_and_a_frontier_show_their_rows():
     rows = (Difference("cvar:0.1", "a", "<b>", -66.0, -30.0, 36.0, (35.5, 36.5), 1.0, None),)
-    texts = Cells(Comparison(rows, 2000, 0.95, 0)._repr_html_()).texts
+    found = Comparison(rows, 2000, 0.95, 0)
+    texts = Cells(found._repr_html_()).texts
     assert texts[0] == "Against a, on the same 2,000 episodes"
-    assert texts[6:9] == ["<b>", "cvar:0.1", f"{write(-30.0)} instead of {write(-66.0)}"]
+    assert texts[6:9] == ["<b>", "cvar:0.1", f"{write(-30.0, 1.0)} instead of {write(-66.0, 1.0)}"]
+    assert str(found).splitlines() == [
+        "Against a, on the same 2,000 episodes",
+        "",
+        "run  risk      value                   difference          better",
+        f"<b>  cvar:0.1  {texts[8]}  36.0, 35.5 to 36.5  over 99.9%",
+    ]
     row = rg.evaluation.table_of_returns(np.arange(50.0), [rg.risk.Mean()])[0]
     point = FrontierPoint("mean", "path", 100, row, row, row, efficient=True)
-    shown = Cells(Frontier("cvar:0.1", (point,), {}, 50, 0.95, 0)._repr_html_()).texts
-    assert shown[5:] == ["mean", "24.5", "24.5", "yes"]
+    family = Frontier("cvar:0.1", (point,), {}, 50, 0.95, 0)
+    assert Cells(family._repr_html_()).texts[5:] == ["mean", "24", "24", "yes"]
+    assert str(family).splitlines()[2:] == ["trained on  mean  cvar:0.1  efficient", "mean        24    24        yes"]
 
 
 def test_a_run_is_plotted_and_a_notebook_shows_the_figure(tmp_path):

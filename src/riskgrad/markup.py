@@ -1,4 +1,4 @@
-"""What notebooks show of a value: small tables of text, in which everything is escaped."""
+"""What notebooks and `print` show of a value: small tables, in HTML with everything escaped and in plain text."""
 
 import html
 from collections.abc import Sequence
@@ -21,3 +21,17 @@ def html_table(
     body = "".join(f"<tr><th>{html.escape(row[0])}</th>{rest}</tr>" for row, rest in zip(rows, cells, strict=True))
     below = "".join(f"<div>{html.escape(note)}</div>" for note in notes)
     return f"<table>{caption}{head if header else ''}<tbody>{body}</tbody></table>{below}"
+
+
+def text_table(rows: Sequence[Sequence[str]], *, title: str, header: Sequence[str]) -> str:
+    """Give a table as text, its columns apart by two blanks.
+
+    Args:
+        rows: of text.
+        title: above the table.
+        header: names of the columns.
+    """
+    lines = [header, *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    written = ["  ".join(f"{cell:{width}}" for cell, width in zip(line, widths, strict=True)) for line in lines]
+    return "\n".join([title, "", *(line.rstrip() for line in written)])

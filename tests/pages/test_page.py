@@ -300,3 +300,14 @@ def test_words():
     assert rg.risk.parse("cvar:0.1:seeking").meaning == "the mean of the best 10% of episodes"
     assert rg.risk.parse("mean-variance:0.5").meaning == "the mean return minus 0.5 times its variance"
     assert rg.risk.parse("dual-power:3").meaning == "a mean that gives bad episodes more weight (dual-power:3)"
+
+
+def test_an_axis_of_returns_that_are_all_the_same_is_not_one_of_rounding(tmp_path):
+    """A sure return of -13, whose CVaR is -13 but for the last digits of a sum."""
+    sure = rg.mdp.FiniteMDP(
+        np.array([[[0.0, 1.0]] * 2] * 2), np.full((2, 2, 2), -13.0), start=0, terminal=[1], horizon=1
+    )
+    runs = [rg.train(sure, risk, algorithm="score:episodes=20", iterations=2) for risk in ("mean", "cvar:0.1")]
+    text = rg.report(runs, tmp_path / "page.html", sure).read_text()
+    assert "Mean against risk" in text
+    assert "1e" not in "".join(re.findall(r"<text[^>]*>([^<]*)</text>", text))

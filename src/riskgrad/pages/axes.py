@@ -11,6 +11,7 @@ from riskgrad.pages.played import PlayedRun
 from riskgrad.pages.prose import write
 from riskgrad.types import FloatArray
 
+ROUNDING = 1e-9  # of a number, which sums in another order may move it by
 OUTERMOST = 0.005  # of the values at each side, which an axis may leave out
 
 
@@ -38,6 +39,16 @@ def find_range(values: FloatArray) -> tuple[float, float]:
     if high - inner_high >= 0.5 * (high - low):
         high = inner_high
     return low, high
+
+
+def keep_readable(axis: Axes) -> None:
+    """Widen a range that is nothing but rounding, as of a policy whose return is always the same."""
+    for get, put in ((axis.get_xlim, axis.set_xlim), (axis.get_ylim, axis.set_ylim)):
+        low, high = get()
+        middle = (low + high) / 2.0
+        if high - low < ROUNDING * max(1.0, abs(middle)):
+            room = max(1.0, 0.1 * abs(middle))
+            put(middle - room, middle + room)
 
 
 def fit_heights(axis: Axes, values: FloatArray) -> str:

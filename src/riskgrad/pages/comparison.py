@@ -22,7 +22,7 @@ from riskgrad._evaluate import Risks
 from riskgrad.errors import InputError
 from riskgrad.evaluation.bootstrap import CHUNK, RESAMPLES
 from riskgrad.kinds import checks_kinds
-from riskgrad.markup import html_table
+from riskgrad.markup import html_table, text_table
 from riskgrad.pages.played import EPISODES, PlayedRun, Runs, closing_played, measures_of, name_runs, play_runs
 from riskgrad.pages.prose import certainty, percent, span_of, write, write_interval
 from riskgrad.random import Purpose, Stream
@@ -30,6 +30,8 @@ from riskgrad.risk import CVaR, Mean, RiskMeasure
 from riskgrad.risk.base import parse_several
 from riskgrad.sources.resolve import Environment
 from riskgrad.types import FloatArray
+
+COMPARED = ("run", "risk", "value", "difference", "better")
 
 
 @dataclass(frozen=True)
@@ -87,19 +89,27 @@ class Comparison:
         rows = [{**asdict(row), "interval": list(row.interval)} for row in self.rows]
         return {"rows": rows, "episodes": self.episodes, "confidence": self.confidence, "seed": self.seed}
 
+    def __str__(self) -> str:
+        return text_table(self._cells(), title=self._title(), header=COMPARED)
+
     def _repr_html_(self) -> str:
-        rows = [
+        return html_table(self._cells(), title=self._title(), header=COMPARED)
+
+    def _title(self) -> str:
+        return f"Against {self.rows[0].first}, on the same {self.episodes:,} episodes"
+
+    def _cells(self) -> list[tuple[str, ...]]:
+        return [
             (
                 row.second,
                 row.risk,
-                f"{write(row.second_value)} instead of {write(row.first_value)}",
-                f"{write(row.difference)}, {write_interval(row.interval)}",
+                f"{write(row.second_value, span)} instead of {write(row.first_value, span)}",
+                f"{write(row.difference, span)}, {write_interval(row.interval)}",
                 certainty(row.better, RESAMPLES),
             )
             for row in self.rows
+            for span in [span_of(row.interval)]
         ]
-        title = f"Against {self.rows[0].first}, on the same {self.episodes:,} episodes"
-        return html_table(rows, title=title, header=("run", "risk", "value", "difference", "better"))
 
 
 @checks_kinds

@@ -29,9 +29,10 @@ from riskgrad.crew import Crew, Progress, Training, refuse_unknown_options
 from riskgrad.errors import InputError
 from riskgrad.evaluation import Row, table_of_returns
 from riskgrad.kinds import checks_kinds
-from riskgrad.markup import html_table
+from riskgrad.markup import html_table, text_table
 from riskgrad.pages.comparison import resample_measures
 from riskgrad.pages.played import EPISODES, play_runs
+from riskgrad.pages.prose import span_of, write
 from riskgrad.risk import Mean, RiskMeasure, parse
 from riskgrad.run import Run
 from riskgrad.sources.resolve import Environment, closing, resolve_source
@@ -89,13 +90,27 @@ class Frontier:
         kept = ("against", "episodes", "confidence", "seed")
         return {**{name: getattr(self, name) for name in kept}, "points": [asdict(point) for point in self.points]}
 
+    def __str__(self) -> str:
+        return text_table(self._cells(), title=self._title(), header=self._header())
+
     def _repr_html_(self) -> str:
-        rows = [
-            (point.risk, f"{point.mean.value:.4g}", f"{point.against.value:.4g}", "yes" if point.efficient else "")
+        return html_table(self._cells(), title=self._title(), header=self._header())
+
+    def _title(self) -> str:
+        return f"What less risk costs, on {self.episodes:,} episodes"
+
+    def _header(self) -> tuple[str, ...]:
+        return "trained on", "mean", self.against, "efficient"
+
+    def _cells(self) -> list[tuple[str, ...]]:
+        return [
+            (
+                point.risk,
+                *(write(row.value, span_of(row.bootstrap)) for row in (point.mean, point.against)),
+                "yes" if point.efficient else "",
+            )
             for point in self.points
         ]
-        title = f"What less risk costs, on {self.episodes:,} episodes"
-        return html_table(rows, title=title, header=("trained on", "mean", self.against, "efficient"))
 
     def save_runs(self, folder: str | Path) -> None:
         """Keep every run as a file in a folder, named by its measure."""

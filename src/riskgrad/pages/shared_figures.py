@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from riskgrad.distortion import Identity
 from riskgrad.evaluation import Table
-from riskgrad.pages.axes import common_span
+from riskgrad.pages.axes import common_span, keep_readable
 from riskgrad.pages.played import PlayedRun
 from riskgrad.pages.prose import percent, write
 from riskgrad.pages.run_figures import Drawing, Mark
@@ -101,6 +101,7 @@ def trade(played: Sequence[PlayedRun], tables: Sequence[Table], measure: RiskMea
         )
         words.append(f"{one.letter}: mean {one.write_estimate(Mean())}, {measure} {one.write_estimate(measure)}")
     axis.margins(0.15)
+    keep_readable(axis)
     axis.set(xlabel="risk (right is safer)", ylabel="mean (up is better)")
     axis.xaxis.set_major_locator(MaxNLocator(5))
     _write_letters(axis, played, tables, measure)
