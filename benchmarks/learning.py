@@ -27,7 +27,8 @@ those on which the critic was chosen, with the shipped models, and those that we
 share of the gap from the uniform policy to the best one of the same memory, over five seeds, and beside it that of the
 score algorithm. `batches` says how long an iteration takes at the end of such a run, when the log holds all of it;
 `--other` names the `src` folder of another version, whose score algorithm then stands beside it.
-`memory` trains with `memory="both"` and 100,000 episodes where it pays to know the time and the return so far. `limit`
+`memory` trains with `memory="both"` and 100,000 episodes where it pays to know the time and the return so far, beside
+the best policy that does not know them and the best one that does (see `memory_best`). `limit`
 works out how many episodes the mean of `ruin` takes, whoever learns (see `ruin_limit`).
 
 `environments` trains on environments that are no tables (see `learning_problems`), by default with a budget of episodes
@@ -53,6 +54,7 @@ import learning_problems
 import numpy as np
 from learning_problems import EnvProblem
 from learning_table import measure_peers, print_table
+from memory_best import best_with_memory, law_with_memory
 from problems import MAZE, maze_test
 from risky_problems import CHOSEN, SET_ASIDE, RiskyProblem
 from ruin_limit import print_limit
@@ -62,7 +64,6 @@ import riskgrad as rg
 from riskgrad.exact.optimal import best_deterministic, deterministic_laws
 from riskgrad.mdp import FiniteMDP
 from riskgrad.mdp.models import MODELS, inventory, two_roads
-from riskgrad.random import Purpose, Stream
 from riskgrad.types import DiscreteLaw
 
 SEEDS: Final = range(5)
@@ -74,7 +75,6 @@ TOY_TEXTS: Final[dict[str, dict[str, int]]] = {
     "Blackjack-v1": {"horizon": 20},  # nor has this one
 }
 REMEMBERED: Final = (("inventory", "cvar:0.1"), ("risky-safe", "mean-variance:0.1"))
-FRESH: Final = 1_000_000  # episodes that judge a policy with memory
 MEAN, TAIL = rg.risk.Mean(), rg.risk.CVaR(0.1)
 
 
@@ -219,21 +219,20 @@ def measure_batch(model: str, risk: str, algorithm: str, version: str | None) ->
 
 
 def remembering() -> None:
-    """Print what policies that know the time and the return so far are worth, by fresh episodes."""
-    print("| model | measure | best without memory | by seed | least | s |")
-    print("|---|---|---|---|---|---|")
+    """Print what policies that know the time and the return so far are worth, in exact values."""
+    print("| model | measure | best without memory | best with it | by seed | least | s |")
+    print("|---|---|---|---|---|---|---|")
     for name, risk in REMEMBERED:
         mdp, rho = MODELS[name](), rg.risk.parse(risk)
-        plain, source = rho.value(best_deterministic(mdp, rho)[1]), rg.sources.TabularSource(mdp)
+        plain, most = rho.value(best_deterministic(mdp, rho)[1]), best_with_memory(mdp, rho)
         found: list[float] = []
         began = time.perf_counter()
         for seed in SEEDS:
             run = rg.train(mdp, risk, max_episodes=100_000, memory="both", seed=seed)
-            played = source.returns(run.policy, run.theta[None], FRESH, Stream(seed, Purpose.EVALUATION))
-            found.append(float(rho.estimate(played.values[0])))
+            found.append(rho.value(law_with_memory(mdp, run.policy, run.theta)))
         seconds = (time.perf_counter() - began) / len(SEEDS)
         told = ", ".join(f"{value:.3f}" for value in found)
-        print(f"| {name} | {risk} | {plain:.3f} | {told} | {min(found):.3f} | {seconds:.0f} |", flush=True)
+        print(f"| {name} | {risk} | {plain:.3f} | {most:.3f} | {told} | {min(found):.3f} | {seconds:.0f} |", flush=True)
 
 
 def times() -> None:

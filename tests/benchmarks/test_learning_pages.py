@@ -102,6 +102,17 @@ def test_a_batch_at_the_end_takes_at_most_three_of_the_score_algorithm():
         assert float(ratio) == pytest.approx(float(critic) / float(before), abs=0.05)
 
 
+def test_memory_pays_and_the_best_there_is_is_not_exceeded():
+    rows = {(row[0], row[1]): row[2:] for row in rows_after("memory")}
+    for which, asked in {("inventory", "cvar:0.1"): 3.6, ("risky-safe", "mean-variance:0.1"): 5.2}.items():
+        plain, most, seeds, least, _ = rows[which]
+        values = [float(value) for value in seeds.split(", ")]
+        assert len(values) == 5
+        assert min(values) == float(least)
+        assert max(float(plain), asked) < float(least)
+        assert max(values) <= float(most)
+
+
 def test_the_maze_beats_what_is_published():
     rows = rows_after("maze")
     assert len(rows) == 10

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import riskgrad as rg
-from riskgrad.kernels.ladder import build_ladder, order_stably
+from riskgrad.kernels.ladder import build_ladder
 
 
 @pytest.mark.parametrize("literal", [False, True])
@@ -48,10 +48,11 @@ def test_equal_returns_are_taken_in_the_order_in_which_they_came():
 
 
 @pytest.mark.parametrize("kinds", [1, 2, 50, 10**9])
-@pytest.mark.parametrize("shape", [(1, 1), (3, 2), (2, 5, 1001), (4000,)], ids=str)
-def test_the_order_is_numpys_stable_one(kinds, shape):
+@pytest.mark.parametrize("shape", [(1, 2), (3, 2), (4, 1001)], ids=str)
+def test_the_order_becomes_numpys_stable_one(kinds, shape):
     values = np.random.default_rng(kinds).integers(-kinds, kinds, size=shape) * 0.1
     values[values == 0.0] *= -1.0  # zeros of both signs are equal
     values.flat[::3] = np.abs(values.flat[::3])
-    assert np.array_equal(order_stably(values), np.argsort(values, axis=-1, kind="stable"))
-    assert np.array_equal(order_stably(values[..., ::-1]), np.argsort(values[..., ::-1], axis=-1, kind="stable"))
+    order = np.argsort(values, axis=1)
+    build_ladder(values, order, np.ones(shape), False)
+    assert np.array_equal(order, np.argsort(values, axis=1, kind="stable"))

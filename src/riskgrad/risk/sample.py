@@ -187,15 +187,6 @@ def weighted_distorted_mean(g: DistortionFunction, sample: Sample, *, literal: b
     return result.reshape(sample.shape)[()]
 
 
-def ascending_order(sample: Sample, table: FloatArray) -> NDArray[np.intp]:
-    """Give the order of each row of returns [..., m]; equal ones in the order in which they came if weights differ."""
-    if sample.weights is None:
-        return np.argsort(table, axis=-1)
-    from riskgrad.kernels.ladder import order_stably  # noqa: PLC0415 - as above
-
-    return order_stably(table)
-
-
 def upper_masses(sample: Sample, order: NDArray[np.intp]) -> FloatArray:
     """Give S_i of the self-normalized estimator for i = 2..m, along sorted rows [..., m - 1]."""
     if sample.weights is None:
