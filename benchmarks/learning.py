@@ -7,6 +7,7 @@
     python benchmarks/learning.py batches
     python benchmarks/learning.py memory
     python benchmarks/learning.py limit
+    python benchmarks/learning.py ruin
     python benchmarks/learning.py environments
     python benchmarks/learning.py environments-aside
     python benchmarks/learning.py times
@@ -29,7 +30,7 @@ score algorithm. `batches` says how long an iteration takes at the end of such a
 `--other` names the `src` folder of another version, whose score algorithm then stands beside it.
 `memory` trains with `memory="both"` and 100,000 episodes where it pays to know the time and the return so far, beside
 the best policy that does not know them and the best one that does (see `memory_best`). `limit`
-works out how many episodes the mean of `ruin` takes, whoever learns (see `ruin_limit`).
+works out how many episodes the mean of `ruin` takes, whoever learns (see `ruin_limit`); `ruin` learns with more.
 
 `environments` trains on environments that are no tables (see `learning_problems`), by default with a budget of episodes
 each, and tests what is kept on fresh episodes; five seeds, beside the score algorithm and PPO. Those of
@@ -235,6 +236,25 @@ def remembering() -> None:
         print(f"| {name} | {risk} | {plain:.3f} | {most:.3f} | {told} | {min(found):.3f} | {seconds:.0f} |", flush=True)
 
 
+def learn_ruin() -> None:
+    """Print which share of the gap training has in the mean of `ruin`, by the number of episodes."""
+    print("| episodes | by seed | least |")
+    print("|---|---|---|")
+    mdp = MODELS["ruin"]()
+    for episodes in (50_000, 200_000, 700_000, 2_000_000):
+        found = [share_reached(mdp, rg.train(mdp, "mean", max_episodes=episodes, seed=seed)) for seed in SEEDS]
+        told = ", ".join(f"{share:.3f}" for share in found)
+        print(f"| {episodes:,} | {told} | {min(found):.3f} |", flush=True)
+
+
+def share_reached(mdp: FiniteMDP, run: rg.Run) -> float:
+    """Give the share of the gap in the mean from the uniform policy to the best one that a run has closed."""
+    table = run.policy.probabilities(run.theta, np.arange(mdp.n_states))
+    low = rg.exact.return_law(mdp, np.full(table.shape, 1.0 / mdp.n_actions)).mean
+    high = best_deterministic(mdp, rg.risk.Mean())[1].mean
+    return (rg.exact.return_law(mdp, table).mean - low) / (high - low)
+
+
 def times() -> None:
     """Print seconds of one processor, in one thread of one process."""
     print("| environment | until | seed | episodes | processor seconds |")
@@ -285,6 +305,7 @@ def main() -> None:
         "batches": lambda: batches(given.other),
         "memory": remembering,
         "limit": print_limit,
+        "ruin": learn_ruin,
         "environments": lambda: print_table(some(learning_problems.CHOSEN), range(given.seeds), range(given.beside)),
         "environments-aside": lambda: print_table(
             some(learning_problems.SET_ASIDE), range(given.seeds), range(given.beside)

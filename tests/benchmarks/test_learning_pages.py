@@ -94,6 +94,13 @@ def test_shipped_models_are_solved_but_for_the_one_that_nobody_can_solve_so_soon
     assert short == {("ruin", "mean")}
 
 
+def test_with_enough_episodes_ruin_is_solved_too():
+    rows = {row[0]: [float(share) for share in row[1].split(", ")] for row in rows_after("ruin")}
+    assert all(len(shares) == 5 for shares in rows.values())
+    assert min(rows["50,000"]) == float(CHOSEN["ruin", "mean"][5])
+    assert min(rows["2,000,000"]) >= 0.99
+
+
 def test_a_batch_at_the_end_takes_at_most_three_of_the_score_algorithm():
     rows = rows_after("batches --other ../earlier/src")
     assert len(rows) == 10
