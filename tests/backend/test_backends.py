@@ -7,10 +7,12 @@ import subprocess
 import sys
 import threading
 import time
+import types
 from pathlib import Path
 
 import pytest
 
+import riskgrad as rg
 from riskgrad.backend import Processes, Serial
 from riskgrad.errors import InputError, UnknownNameError, WorkerError
 
@@ -138,3 +140,13 @@ def test_processes_end_with_the_one_that_started_them(tmp_path):
 def test_refuses_in_one_line(workers):
     with pytest.raises(InputError, match="workers must be an integer of at least 1"):
         Processes(workers)
+
+
+@pytest.mark.parametrize("missing", ["ray", "cloudpickle"])
+def test_without_ray_one_line_names_the_extra(monkeypatch, missing):
+    monkeypatch.setitem(sys.modules, "ray", types.ModuleType("ray"))
+    monkeypatch.setitem(sys.modules, "ray.exceptions", types.ModuleType("ray.exceptions"))
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(InputError) as told:
+        rg.train("two-roads", "mean", backend="ray", iterations=1)
+    assert str(told.value) == "backend must be installed, got 'ray'; pip install 'riskgrad[ray]'"

@@ -1,15 +1,18 @@
 """On a cluster of two nodes training ends with the bits of one process, while workers and machines die under it."""
 
+import importlib.util
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
-from support.cluster import Chaos, descendants, two_nodes, wait_until
+from support.cluster import Chaos, are_gone, descendants, find_workers, two_nodes, wait_until
 from support.cluster_envs import Failing, Slow, Walk
 
 import riskgrad as rg
@@ -17,8 +20,9 @@ from riskgrad.algorithms import ALGORITHMS
 from riskgrad.backend import Processes, Ray
 from riskgrad.errors import EpisodeError, InputError
 
-if os.environ.get("RISKGRAD_NEED_RAY") != "1":
-    pytest.importorskip("ray")
+MISSING = importlib.util.find_spec("ray") is None  # not imported here: it reads its settings once, then
+if MISSING and os.environ.get("RISKGRAD_NEED_RAY") != "1":
+    pytest.skip("needs the extra ray", allow_module_level=True)
 
 # Ray leaves sockets and processes to the collector of garbage, and gives up old names of its own
 pytestmark = [
@@ -115,8 +119,8 @@ def test_many_runs_share_a_cluster(backend, tmp_path):
 
 def test_workers_and_machines_may_die(cluster, backend):
     """Three workers and the second node are killed in one training."""
-    options = {"iterations": 20, "algorithm": rg.Score(episodes=200), "held_out": 20, "progress": False}
-    alone = rg.train(Slow, "cvar:0.2", backend="serial", seed=1, **options)
+    options = {"iterations": 10, "algorithm": rg.Score(episodes=200), "held_out": 20, "progress": False}
+    alone = rg.train(Walk, "cvar:0.2", backend="serial", seed=1, **options)  # the same episodes, in less time
     before = backend.lost
     with Chaos(cluster, backend, kills=4, pause=0.4, cpus=2) as chaos:
         disturbed = rg.train(Slow, "cvar:0.2", backend=backend, seed=1, callback=chaos.mend, **options)
@@ -154,6 +158,35 @@ def test_what_fails_is_done_again_and_then_stops_with_its_seed(backend, tmp_path
     np.testing.assert_array_equal(resumed.last_theta, alone.last_theta)
 
 
+DRIVER = """
+import sys
+sys.path.append(sys.argv[1])
+import riskgrad as rg
+from support.cluster_envs import Slow
+options = {"algorithm": rg.Score(episodes=40), "iterations": 12, "held_out": 20, "progress": False, "seed": 1}
+where = {"folder": sys.argv[2], "checkpoint_seconds": 0.0, "backend": rg.backend.Ray(2, address=sys.argv[3])}
+rg.train(Slow, "cvar:0.2", callback=lambda line, _: print(line["iteration"], flush=True), **where, **options)
+"""
+
+
+def test_a_lost_driver_leaves_a_checkpoint_and_no_worker(cluster, backend, tmp_path):
+    """It is killed in the middle of an iteration."""
+    tests, folder, before = str(Path(__file__).parents[1]), tmp_path / "run", find_workers()
+    command = [sys.executable, "-c", DRIVER, tests, str(folder), cluster.address]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as driver:
+        assert driver.stdout is not None
+        assert [driver.stdout.readline() for _ in range(3)] == ["0\n", "1\n", "2\n"]
+        time.sleep(0.02)
+        workers = find_workers() - before
+        driver.kill()
+    assert len(workers) >= 4, "two that play and two that look after them"
+    assert wait_until(lambda: are_gone(workers)), "a worker was left behind"
+    assert 2 <= len(rg.load(folder).history) < 12
+    options = {"algorithm": rg.Score(episodes=40), "iterations": 12, "held_out": 20, "progress": False, "seed": 1}
+    resumed = rg.train(Slow, "cvar:0.2", backend=backend, resume=folder, **options)
+    same(resumed, rg.train(Walk, "cvar:0.2", backend="serial", **options))
+
+
 SCRIPT = """
 import gymnasium, numpy as np, riskgrad as rg
 class Still(gymnasium.Env):
@@ -182,6 +215,18 @@ def test_what_a_script_defines_works_on_a_cluster(cluster, tmp_path):
     done = subprocess.run(line, capture_output=True, text=True, check=False, env=named, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert rg.load(tmp_path / "run").finished
+
+
+@pytest.mark.parametrize("port", ["closed", "none"])
+def test_an_address_without_a_cluster_is_refused_in_a_line_and_at_once(tmp_path, port):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and does not listen
+        address = f"127.0.0.1:{taken.getsockname()[1] if port == 'closed' else port}"
+        line = [sys.executable, "-m", "riskgrad.cli", "train", "two-roads", "--iterations", "2", "--backend", "ray"]
+        named = {**os.environ, "RAY_ADDRESS": address}
+        done = subprocess.run(line, capture_output=True, text=True, check=False, env=named, timeout=60.0)
+    words = f"riskgrad: address must be that of a Ray cluster, got '{address}'; nobody listens there"
+    assert (done.returncode, done.stderr.count("\n"), done.stderr[: len(words)]) == (2, 1, words)
 
 
 def make_locked():

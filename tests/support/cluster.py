@@ -126,6 +126,25 @@ def descendants(process=None):
     return found - {process or os.getpid()}
 
 
+def find_workers():
+    """Give the workers among the processes that come from this one, with what each of them started."""
+    found = set()
+    for process in descendants():
+        with contextlib.suppress(OSError):
+            if Path(f"/proc/{process}/cmdline").read_bytes().startswith(b"ray::Supervisor"):
+                found |= {process} | descendants(process)
+    return found
+
+
+def are_gone(processes):
+    """Say whether none of some processes lives; a zombie does not."""
+    for process in processes:
+        with contextlib.suppress(OSError):
+            if Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z":
+                return False
+    return True
+
+
 def wait_until(holds, seconds=20.0):
     """Wait until something holds; say whether it did."""
     until = time.monotonic() + seconds

@@ -17,7 +17,9 @@ import contextlib
 import importlib
 import io
 import itertools
+import os
 import signal
+import socket
 import sys
 import threading
 import warnings
@@ -37,6 +39,8 @@ from riskgrad.parcels import PROTOCOL, Package, pack
 RETRIES: Final = 3
 MOST_PARCELS: Final = 8  # kept in the object store
 ENDING: Final = 5.0  # seconds that workers have to close their environments
+ANSWER: Final = 5.0  # seconds that a machine has to let a connection in
+NAMED: Final = "be that of a Ray cluster"
 
 
 @final
@@ -121,12 +125,14 @@ class Ray(Backend):
         if not ray.is_initialized():
             self._parcels.clear()
             self._actors.clear()
+            _refuse_silence(self._address)
             with _own_signals():
                 try:
                     ray.init(address=self._address, log_to_driver=False, logging_level="error")
                 except (ConnectionError, ValueError, RuntimeError) as error:
-                    advice = next(iter(str(error).splitlines()), type(error).__name__)
-                    raise InputError("address", "be that of a Ray cluster", self._address, advice) from error
+                    words = next(iter(str(error).splitlines()), type(error).__name__)
+                    advice = f"{words}; see that it runs, and that this process has its token"
+                    raise InputError("address", NAMED, self._address, advice) from error
             self._ours[0] = True
         return ray
 
@@ -160,8 +166,21 @@ class Ray(Backend):
 
 
 def _cloudpickle() -> Any:
-    import_ray()
+    import_ray()  # refuses where either is missing
     return importlib.import_module("cloudpickle")
+
+
+def _refuse_silence(address: str | None) -> None:
+    """Refuse a host and port where nobody listens: Ray would try for minutes."""
+    found = os.environ.get("RAY_ADDRESS", "") if address in (None, "auto") else address or ""
+    host, colon, port = found.rpartition(":")
+    if not colon or "/" in host:
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), ANSWER).close()
+    except (OSError, ValueError, OverflowError) as error:
+        advice = f"nobody listens there ({error}); start it with `ray start --head`, or leave the address out"
+        raise InputError("address", NAMED, found, advice) from error
 
 
 @contextlib.contextmanager

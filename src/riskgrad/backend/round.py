@@ -155,7 +155,8 @@ def import_ray() -> Any:
     """Give the module; say how it is installed where it is not."""
     try:
         ray: Any = importlib.import_module("ray")
-        importlib.import_module("ray.exceptions")
+        for name in ("ray.exceptions", "cloudpickle"):
+            importlib.import_module(name)
     except ImportError as error:
         advice = "pip install 'riskgrad[ray]'"
         raise InputError("backend", "be installed", "ray", advice) from error
