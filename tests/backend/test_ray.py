@@ -252,6 +252,17 @@ def test_what_cannot_travel_is_refused_in_a_line(cluster):
         assert fresh._actors == []
 
 
+def test_a_class_is_made_remote_only_for_new_workers(backend, monkeypatch):
+    """Ray keeps each of them, and the process that trains would grow with each iteration."""
+    made, ray = [], importlib.import_module("ray")
+    assert backend.map(abs, [-1, 2]) == [1, 2]
+    assert wait_until(lambda: backend.map(abs, [-1]) == [1] and len(backend._actors) == 2)
+    with monkeypatch.context() as patched:
+        patched.setattr(ray, "remote", made.append)
+        assert backend.map(abs, [-1, 2, -3, 4]) == [1, 2, 3, 4]
+    assert made == []
+
+
 def test_no_worker_is_left_behind(cluster):
     before = descendants()
     backend = Ray(1)

@@ -145,6 +145,12 @@ def are_gone(processes):
     return True
 
 
+def resident():
+    """Give the megabytes of memory that this process holds."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
 def wait_until(holds, seconds=20.0):
     """Wait until something holds; say whether it did."""
     until = time.monotonic() + seconds

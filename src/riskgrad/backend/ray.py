@@ -148,9 +148,12 @@ class Ray(Backend):
 
     def _start(self) -> None:
         """Ask for as many workers as there should be."""
+        missing = self.workers - len(self._actors)
+        if missing <= 0:  # Ray keeps a class that was made remote for good
+            return
         ray = import_ray()
         kind: Any = ray.remote(Supervisor)
-        while len(self._actors) < self.workers:
+        for _ in range(missing):
             options = {"num_cpus": 1, "max_restarts": 0, "max_task_retries": 0, "scheduling_strategy": "SPREAD"}
             handle = kind.options(**options).remote(list(sys.path), self.threads, ray.get)
             self._actors.append(RemoteActor(handle, handle.begin.remote()))
