@@ -36,7 +36,7 @@ class Gains:
     """The result of a sweep backward.
 
     Attributes:
-        values: expected utility from each node.
+        values: expected utility from each node; the sweeper's own, until its next sweep backward.
         gains: Q - V of each action, averaged over the visits to each row [rows, A]; 0 where there are none.
         visits: expected visits to each row in an episode [rows].
     """
@@ -167,6 +167,7 @@ class Sweeper:
         nodes = int(graph.layout.node[-1])
         self.graph = graph
         self._mass, self._astray, self._law = np.empty(nodes), np.zeros(nodes), np.empty(len(graph.ends))
+        self._values = np.empty(nodes)
 
     def law(self, table: FloatArray) -> FloatArray:
         """Give the chance of each final knot [E] under the chances of actions [rows, A]."""
@@ -182,7 +183,7 @@ class Sweeper:
             utility: of each final knot [E].
             tails: its slope below the first knot and above the last.
         """
-        graph, values, sums = self.graph, np.empty(len(self._mass)), np.empty(table.shape)
+        graph, values, sums = self.graph, self._values, np.empty(table.shape)
         weights, visits = np.empty(len(table)), np.empty(len(table))
         acting = graph.among_known(table)
         value_sweeps.sweep_backward(

@@ -7,7 +7,7 @@ prefer the other.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from riskgrad.critic.actor import Advice, advise, gradient_of, move_table, table
 from riskgrad.critic.graph import Sweeper, ValueGraph
 from riskgrad.critic.log import Block
 from riskgrad.critic.returns import advise_by_returns
-from riskgrad.kernels.compile import cores, in_threads
+from riskgrad.kernels.compile import Answer, Item, cores, in_threads
 from riskgrad.paths import Way
 from riskgrad.policy.memory import Memory
 from riskgrad.random import Purpose, Stream
@@ -95,17 +95,30 @@ class Race:
         self._steps = max(1, min(MOST_STEPS, MOST_EDGES // max(1, self._graph.edges)))
         policy, rows = self._state.policy, len(self._graph.known)
 
-        def climb_one(name: str) -> None:
-            sweeper = Sweeper(self._graph)
+        def climb_one(sweeper: Sweeper, name: str) -> None:
             sweeper.go_astray(table_of(policy, self.arms[name].theta, rows))
             for _ in range(self._steps):
                 self._move(name, self._advise(sweeper, name), trust)
 
-        in_threads(climb_one, list(self.arms), self._threads)
+        self._in_threads(climb_one, list(self.arms))
 
-    @property
-    def _threads(self) -> int:
-        return (self._problem.threads or cores()) if self._graph.edges > WORTH_THREADS else 1
+    def _in_threads(self, work: Callable[[Sweeper, Item], Answer], items: Sequence[Item]) -> list[Answer]:
+        """Do work on each item, in threads, with a sweeper that no other thread has meanwhile.
+
+        Sweepers are made here: what threads that soon end allocate, the C library may keep for others of them, and the
+        process grows.
+        """
+        threads = (self._problem.threads or cores()) if self._graph.edges > WORTH_THREADS else 1
+        idle = [Sweeper(self._graph) for _ in range(min(threads, len(items)))]
+
+        def work_on(item: Item) -> Answer:
+            sweeper = idle.pop()
+            try:
+                return work(sweeper, item)
+            finally:
+                idle.append(sweeper)
+
+        return in_threads(work_on, items, threads)
 
     def restart(self) -> None:
         """At a few times of the run, climb each way again from the start of the run, in the model alone.
@@ -120,13 +133,12 @@ class Race:
         tasks = [(way, bonus) for bonus in RESTART_BONUSES for way in problem.ways]
         tasks = tasks[: MOST_SWEPT // (RESTART_STEPS * max(1, self._graph.edges))]
 
-        def climb_one(task: tuple[Way, float]) -> tuple[float, FloatArray]:
-            sweeper = Sweeper(self._graph)
+        def climb_one(sweeper: Sweeper, task: tuple[Way, float]) -> tuple[float, FloatArray]:
             theta = self._climb_alone(sweeper, *task)
             return self._risk_in_model(sweeper, theta), theta
 
         risk = self._risk_in_model(Sweeper(self._graph), self.arms[last].theta)
-        for found, theta in in_threads(climb_one, tasks, self._threads):
+        for found, theta in self._in_threads(climb_one, tasks):
             if found > risk:
                 risk, self.arms[last] = found, replace(self.arms[last], theta=theta)
 
