@@ -11,7 +11,6 @@ folder, and talks to 127.0.0.1 alone. Times are of the wall: they need two idle 
 """
 
 import argparse
-import os
 import statistics
 import sys
 import time
@@ -23,9 +22,10 @@ import numpy as np
 
 import riskgrad as rg
 from riskgrad.backend import Ray
+from riskgrad.critic.log import EPISODE_BYTES, STEP_BYTES
 
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
-from support.cluster import Chaos, two_nodes
+from support.cluster import Chaos, resident, two_nodes
 
 KILLS = 20  # every fourth of the second node
 ROUNDS = 5600  # of the loop in a step, about 100 us
@@ -62,9 +62,9 @@ class Busy(gymnasium.Env):
 
 
 class States(Busy):
-    """The same walk, seen as one of 32 states, so that the critic keeps a log of steps."""
+    """The same walk, seen as one of 8 states, so that the critic keeps a log of steps."""
 
-    observation_space = gymnasium.spaces.Discrete(32)
+    observation_space = gymnasium.spaces.Discrete(8)
 
     def reset(self, **how: Any) -> tuple[Any, dict[str, Any]]:
         """Begin at 0."""
@@ -77,7 +77,7 @@ class States(Busy):
 
     @staticmethod
     def _state(place: Any) -> int:
-        return int(np.clip(4.0 * place[0] + 16.0, 0, 31))
+        return int(np.clip(2.0 * place[0] + 4.0, 0, 7))
 
 
 def iteration_seconds(backend: Any, episodes: int, iterations: int, **env_options: int) -> list[float]:
@@ -171,23 +171,18 @@ class Reply:
         return np.random.default_rng(task).random(self.size)
 
 
-def resident() -> float:
-    """Megabytes of memory that this process holds."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
-
-
 def show_memory() -> None:
     print(
-        "| 1,000 iterations | MB after 100 | MB after 1,000 | growth | the log | beyond the log |"
+        "| 1,000 iterations of | MB after 100 | MB after 1,000 | growth | the log | beyond the log |"
         "\n|---|---|---|---|---|---|"
     )
     cases = {
-        "score, vectors": (Busy, rg.Score(episodes=20)),
-        "critic, states": (States, rg.Critic(episodes=20)),
+        "score, vectors, 20 episodes of 20 steps": (Busy, rg.Score(episodes=20), 20),
+        "critic, vectors, 20 episodes of 20 steps": (Busy, rg.Critic(episodes=20), 20),
+        "critic, 8 states, 100 episodes of 5 steps": (States, rg.Critic(episodes=100), 5),
     }
     with two_nodes((1, 1)), Ray(2) as backend:
-        for name, (env, algorithm) in cases.items():
+        for name, (env, algorithm, length) in cases.items():
             sizes: list[float] = []
             rg.train(
                 env,
@@ -195,15 +190,17 @@ def show_memory() -> None:
                 algorithm=algorithm,
                 iterations=1000,
                 held_out=0,
-                env_options={"rounds": 0, "length": 20},
+                env_options={"rounds": 0, "length": length},
                 backend=backend,
                 callback=lambda *_, sizes=sizes: sizes.append(resident()),
                 progress=False,
                 seed=0,
             )
-            log = 900 * 20 * 20 * 16 / 2**20 if name.startswith("critic") else 0.0  # 16 bytes a step
+            episode = EPISODE_BYTES + STEP_BYTES * length
+            log = 900 * algorithm.episodes * episode / 2**20 if env is States else 0.0
             growth = sizes[-1] - sizes[99]
-            print(f"| {name} | {sizes[99]:.0f} | {sizes[-1]:.0f} | {growth:.1f} | {log:.1f} | {growth - log:.1f} |")
+            row = (f"{sizes[99]:.0f}", f"{sizes[-1]:.0f}", f"{growth:.1f}", f"{log:.1f}", f"{growth - log:.1f}")
+            print(f"| {name} | {' | '.join(row)} |", flush=True)
 
 
 def train_for_chaos(backend: Any, mend: Any = None) -> tuple[rg.Run, float]:
