@@ -86,8 +86,8 @@ def evaluate(
 
 def find_env(
     runs: Mapping[str, Run], how: str = "with --env; in Python pass env= or trust=True", *, trust: bool = False
-) -> str:
-    """Give the environment that runs say they were trained on; nothing is imported because a file names it.
+) -> Environment:
+    """Give the environment that runs were trained on, or say so; nothing is imported because a file names it.
 
     Args:
         runs: by name, as a message calls them.
@@ -95,12 +95,15 @@ def find_env(
         trust: whether its module may be imported.
     """
     for label, run in runs.items():
-        if run.settings.env is None:
+        if run.settings.env is None and run.given_env is None:
             name = f"the run {label}".strip()
             raise InputError("env", f"be given, since {name} does not say what it was trained on", None)
     if not runs:
         raise InputError("env", "be given, since a policy does not say what it was trained on", None)
-    name = str(next(iter(runs.values())).settings.env)
+    first = next(iter(runs.values()))
+    if first.given_env is not None:
+        return first.given_env
+    name = str(first.settings.env)
     return name if trust else refuse_import(name, f"if you trust it, name it yourself {how}")
 
 

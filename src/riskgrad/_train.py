@@ -86,4 +86,4 @@ def train(env: Environment, risk: str | RiskMeasure, **given: Any) -> Run:
         known = replace(known, memory=None if policy.memory is None else policy.memory.kind)
         theta = policy.first_theta(options.theta, options.seed)
         plan = plan_training(source, policy, theta, way, options, known, pilot)
-        return run_training(plan, options, told, stop)
+        return replace(run_training(plan, options, told, stop), given_env=env if source.logged is None else None)

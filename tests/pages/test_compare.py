@@ -81,7 +81,8 @@ def test_bad_input_is_refused(runs, tmp_path):
     other = dataclasses.replace(runs["averse"], settings=dataclasses.replace(runs["averse"].settings, env="ruin"))
     with pytest.raises(InputError, match=r"runs must be of one environment.*--env"):
         compare({"a": runs["neutral"], "b": other})
-    nameless = dataclasses.replace(runs["averse"], settings=dataclasses.replace(runs["averse"].settings, env=None))
+    settings = dataclasses.replace(runs["averse"].settings, env=None)
+    nameless = dataclasses.replace(runs["averse"], settings=settings, given_env=None)
     with pytest.raises(InputError, match="env must be given, since the run b"):
         play_runs({"b": nameless})
     assert len(play_runs({"b": nameless}, "two-roads", episodes=10)[0].values) == 10

@@ -1,6 +1,9 @@
+import copy
 import json
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import riskgrad as rg
@@ -134,3 +137,25 @@ def test_a_policy_that_only_looks_alike_has_no_recipe():
     assert describe_policy(TabularGibbs())["recipe"] is None
     assert describe_policy(Normalized(TabularGibbs(), SEEN))["recipe"] is None
     assert rebuild_policy({"kind": "os.system", "recipe": {"command": "true"}}) is None
+
+
+def test_a_run_knows_what_it_was_trained_on_until_it_leaves_the_process(tmp_path):
+    mdp = rg.mdp.two_roads()
+    run = rg.train(mdp, "mean", iterations=2, algorithm="score")
+    assert run.given_env is mdp
+    assert rg.evaluate(run, episodes=50).rows[0].value == rg.evaluate(run, mdp, episodes=50).rows[0].value
+    assert run.report(tmp_path / "page.html", episodes=50).exists()
+    copied = copy.copy(run)  # as a worker sends it
+    run.save(tmp_path / "run.npz")
+    for other in (copied, rg.load(tmp_path / "run.npz")):
+        assert other.given_env is None
+        with pytest.raises(InputError, match="env must be given, since the run does not say what it was trained on"):
+            rg.evaluate(other, episodes=50)
+
+
+def test_a_log_plays_nothing_and_is_not_remembered(tmp_path):
+    rng, path = np.random.default_rng(0), tmp_path / "log.parquet"
+    columns = {"episode_id": range(40), "t": [0] * 40, "action": rng.integers(0, 2, 40), "reward": rng.normal(size=40)}
+    pq.write_table(pa.table({**columns, "state": [0] * 40, "behavior_prob": [0.5] * 40}), path)
+    log = rg.LoggedEpisodes.from_parquet(path, n_actions=2)
+    assert rg.train(log, "mean", policy=TabularGibbs(1, 2), iterations=2).given_env is None

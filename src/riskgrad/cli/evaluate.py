@@ -39,7 +39,7 @@ def evaluate(
     from riskgrad.run import load  # noqa: PLC0415
 
     found, given = load(run), parse_env_options(env_option)
-    name = find_env({"": found}, "after the run") if env is None else env
+    name = str(find_env({"": found}, "after the run")) if env is None else env
     where: dict[str, Any] = {"horizon": horizon, "discount": discount, "env_options": given}
     film = (
         None if video is None else _film_episodes(found, name, where, video, video_episodes, greedy=greedy, seed=seed)

@@ -76,6 +76,7 @@ class Run:
         given_policy: the policy, where it was given and need not be rebuilt.
         given_risk: the measure, where it was given and need not be read from its name.
         given_options: the options of the environment, where they were given and need not be read from the settings.
+        given_env: what it was trained on, where that was given in this process and can be played; it is not saved.
         normalization: how observations were normalized at each of the three thetas, by its name; empty if not.
     """
 
@@ -93,6 +94,7 @@ class Run:
     given_policy: Policy | None = field(default=None)
     given_risk: RiskMeasure | None = field(default=None)
     given_options: Mapping[str, Any] | None = field(default=None)
+    given_env: Any = field(default=None)
     normalization: Mapping[str, Mapping[str, FloatArray]] = field(default_factory=dict[str, Mapping[str, FloatArray]])
 
     @property
@@ -249,6 +251,10 @@ class Run:
             {**thetas, **flatten_judgment(self.judgment), **_flatten(self.normalization)},
             facts,
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the environment behind where the run is copied or sent to another process."""
+        return {**self.__dict__, "given_env": None}
 
     def __repr__(self) -> str:
         state = "finished" if self.finished else "stopped"
