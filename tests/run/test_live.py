@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import types
+from contextlib import suppress
 
 import numba
 import pytest
@@ -104,14 +105,31 @@ def test_a_notebook_shows_a_bar_that_is_drawn_anew(monkeypatch):
     monkeypatch.setattr(display_module, "display", display, raising=False)
     monkeypatch.setitem(sys.modules, "IPython", types.ModuleType("IPython"))
     monkeypatch.setitem(sys.modules, "IPython.display", display_module)
-    with Live(Console(force_jupyter=True), 10, "<cvar:0.1>") as live:
+    with suppress(KeyboardInterrupt), Live(Console(force_jupyter=True), 10, "<cvar:0.1>") as live:
         assert numba.njit(lambda x: x + 3)(1) == 4
         assert f"{COMPILING}: 1 functions" in drawn[-1]
         live(LINE, None)
+        raise KeyboardInterrupt
     assert 'value="0"' in drawn[0]
     assert "&lt;cvar:0.1&gt;" in drawn[-1]
     assert '<progress max="10" value="5"></progress>' in drawn[-1]
     assert "5/10  risk -3.25  mean 1.5  |grad| -" in drawn[-1]
+    with Live(Console(force_jupyter=True), 10, "mean") as live:
+        live(LINE, None)
+    assert '<progress max="5" value="5"></progress>' in drawn[-1], "full at the end, however many were planned"
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_bar_is_full_at_the_end_and_not_where_it_was_broken_off(whole):
+    shown = io.StringIO()
+    console = Console(file=shown, force_terminal=True, width=120, color_system=None)
+    with suppress(KeyboardInterrupt), Live(console, 10, "mean") as live:
+        live(LINE, None)
+        if not whole:
+            raise KeyboardInterrupt
+    last = shown.getvalue().rsplit("mean", 2)[-2]  # the last picture, up to the number called mean
+    assert ("5/5 " in last) == whole
+    assert ("5/10 " in last) != whole
 
 
 def test_it_says_that_kernels_are_compiled_and_only_then():

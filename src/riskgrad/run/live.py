@@ -54,8 +54,8 @@ class Screen(Protocol):
         """Show that kernels are compiled."""
         ...
 
-    def stop(self) -> None:
-        """Leave the last picture as it is."""
+    def stop(self, *, whole: bool) -> None:
+        """Draw the last picture, of a training that came to its end as a whole, or was broken off."""
         ...
 
 
@@ -93,9 +93,15 @@ class TerminalBar:
         short = f"compiling {self._compiled}"
         self._bar.update(self._task, words=fit_words(words, self._console, self._taken) or short)
 
-    def stop(self) -> None:
-        """Draw it for the last time; a bar that never moved, as of what was refused, is taken away."""
-        self._bar.live.transient = not self._bar.tasks[0].completed
+    def stop(self, *, whole: bool) -> None:
+        """Draw it for the last time; a bar that never moved, as of what was refused, is taken away.
+
+        At its end a bar is full: the last episodes of a budget judge the policy, and are in no iteration.
+        """
+        done = self._bar.tasks[0].completed
+        if whole and done:
+            self._bar.update(self._task, total=done)
+        self._bar.live.transient = not done
         self._bar.stop()
 
 
@@ -124,8 +130,9 @@ class NotebookBar:
         self._words = f"{COMPILING}: {self._compiled} functions"
         self._draw()
 
-    def stop(self) -> None:
+    def stop(self, *, whole: bool) -> None:
         """Draw it for the last time."""
+        self._total = self._done if whole and self._done else self._total
         self._draw()
 
     def _draw(self) -> None:
@@ -164,8 +171,9 @@ class PlainLines:
             self._console.print(f"{self._label} {COMPILING}", soft_wrap=True)
         self._waited = True
 
-    def stop(self) -> None:
+    def stop(self, *, whole: bool) -> None:
         """Write nothing more."""
+        del whole
 
 
 class Live:
@@ -192,7 +200,6 @@ class Live:
 
     def __enter__(self) -> Self:
         self._screen.start()
-        self._open.callback(self._screen.stop)
         from riskgrad.kernels.compiling import watch_compiling  # noqa: PLC0415 - after the bar is there: brings numba
 
         self._open.enter_context(watch_compiling(self._screen.wait))
@@ -202,6 +209,7 @@ class Live:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._open.close()
+        self._screen.stop(whole=kind is None)
 
     def __call__(self, line: dict[str, Any], theta: FloatArray) -> None:
         """Show one line of the record."""
