@@ -16,6 +16,7 @@ Besides the key, the versions of the packages determine the numbers; a run recor
 import platform
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cache
 from importlib.metadata import version
 from typing import Final
 
@@ -122,8 +123,14 @@ def environment_seeds(words: NDArray[np.uint64]) -> IntArray:
 def current_versions() -> dict[str, str]:
     """Give the versions of Python and of the packages that decide the numbers, and the kind of machine."""
     found = {"python": platform.python_version(), "riskgrad": riskgrad.__version__}
-    packages = {name: version(name) for name in PACKAGES}
+    packages = {name: _version_of(name) for name in PACKAGES}
     return {**found, **packages, "platform": f"{platform.system()} {platform.machine()}"}
+
+
+@cache
+def _version_of(package: str) -> str:
+    """Give the version of a package; a look at the disk takes half a millisecond, and a training asks often."""
+    return version(package)
 
 
 def changed_versions(before: dict[str, str], now: dict[str, str]) -> str:
