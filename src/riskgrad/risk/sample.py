@@ -108,7 +108,8 @@ def check_shapes(values: ArrayLike, weights: ArrayLike | None) -> Sample:
 
 def refuse_bad_values(values: FloatArray) -> None:
     """Raise if any return is NaN, infinite or too large, naming the first."""
-    ends = np.array([np.min(values), np.max(values)])  # NaN if there is one; two quick passes, and no array in between
+    # NaN if there is one; two quick passes, and no array in between
+    ends = np.array([np.min(values, initial=0.0), np.max(values, initial=0.0)])
     if not are_usable(ends).all():
         good = are_usable(values)
         where = tuple(int(i) for i in np.argwhere(~good)[0])
