@@ -1,6 +1,9 @@
 """Work in blocks, the layout of arrays, and what is compiled when."""
 
 import gc
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -64,3 +67,30 @@ def test_a_helper_becomes_machine_code_within_the_kernel_that_calls_it_and_not_b
         code._get_compiled_object()
     (code,) = [found.library for found in kernel.overloads.values()]
     assert code._get_compiled_object()
+
+
+SCRIPT = """
+import sys
+from riskgrad.kernels import helper_code, layers
+from riskgrad.kernels.network_passes import forward
+import numpy as np
+if sys.argv[1] == "later":
+    helper_code.stamp_of_kernels = lambda: (1, 1)
+from riskgrad.kernels.compile import kernel
+twice = kernel(layers.largest.py_func)
+sizes, out = np.array([2, 3]), np.zeros((1, 3))
+forward(np.zeros((1, 9)), np.array([0]), np.ones((1, 2)), sizes, False, out)
+twice(sizes)
+print(sum(forward.stats.cache_hits.values()), sum(twice.stats.cache_hits.values()))
+"""
+
+
+def test_kernels_are_compiled_anew_once_a_file_of_helpers_has_changed(tmp_path):
+    def run(when):
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+        command = [sys.executable, "-c", SCRIPT, when]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.split()
+
+    assert run("now") == ["0", "0"]
+    assert run("now") == ["1", "1"]
+    assert run("later")[1] == "0"

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskgrad.kernels.compiling import pause_collecting
-from riskgrad.kernels.helper_code import HelperCompiler, InlineCompiler
+from riskgrad.kernels.helper_code import HelperCompiler, InlineCompiler, expire_with_helpers
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 Answer = TypeVar("Answer")
@@ -57,7 +57,9 @@ def _compile_cached(function: Kernel, **options: Any) -> Kernel:
     """Compile a function and keep it on the disk; only in memory where no folder can be written, as in containers."""
     given: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
     try:
-        return cast("Kernel", numba.njit(cache=True, **given)(function))
+        compiled = numba.njit(cache=True, **given)(function)
+        expire_with_helpers(compiled)
+        return cast("Kernel", compiled)
     except RuntimeError as problem:
         if "no locator available" not in str(problem):
             raise

@@ -8,10 +8,16 @@ A helper must not raise or print: for these its code would need the address of P
 
 An inline helper promises more: what it writes to one of its arrays, it reads from no other one. Without that promise,
 which numba has no word for, its loops would ask again and again whether the arrays overlap.
+
+Machine code that is kept on the disk has helpers of other files in it. Numba compares its age with that of the
+kernel's own file alone; `expire_with_helpers` lets it compare with all files of this folder.
 """
 
-from typing import Any
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
 
+from numba.core import config  # pyright: ignore[reportMissingTypeStubs]
 from numba.core.codegen import JITCodeLibrary  # pyright: ignore[reportMissingTypeStubs]
 from numba.core.compiler import Compiler  # pyright: ignore[reportMissingTypeStubs]
 
@@ -59,3 +65,18 @@ class InlineCompiler(HelperCompiler):
         apart = flags.copy()
         apart.noalias = True
         super().__init__(typingctx, targetctx, library, args, answer, apart, *rest)
+
+
+def expire_with_helpers(kernel: Any) -> None:
+    """Let what a cached kernel keeps on the disk be compiled anew once any file of this folder has changed."""
+    if cast("Any", config).DISABLE_JIT:  # it is then the plain function
+        return
+    kept = kernel._cache._cache_file  # noqa: SLF001 - numba has no other name for it
+    kept._source_stamp = (kept._source_stamp, stamp_of_kernels())  # noqa: SLF001
+
+
+@cache
+def stamp_of_kernels() -> tuple[int, int]:
+    """Give when a file of this folder was last changed, and how large they are together."""
+    files = [path.stat() for path in Path(__file__).parent.glob("*.py")]
+    return max((file.st_mtime_ns for file in files), default=0), sum(file.st_size for file in files)
