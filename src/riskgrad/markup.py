@@ -2,6 +2,22 @@
 
 import html
 from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class TableOfText:
+    """A table whose cells are written.
+
+    Attributes:
+        title: what it shows.
+        header: names of the columns.
+        rows: a cell for each column; the first one names the row.
+    """
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
 
 
 def html_table(

@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import os
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from riskgrad.errors import DamagedFileError, InputError, KeywordError, StorageE
 from riskgrad.evaluation import aggregate_seeds, compare_seeds
 from riskgrad.experiments.bands import align_histories
 from riskgrad.experiments.record import RECORD, Record, read_record, write_record
+from riskgrad.pages.prose import write, write_interval
 from riskgrad.run.lock import lock_folder
 from riskgrad.run.store import HISTORY
 
@@ -65,6 +67,27 @@ def test_the_seed_is_the_unit(whole):
         found.scores_of("cvar:0.1", "mean"), found.scores_of("mean", "mean")
     )
     assert json.loads(json.dumps(found.as_dict()))["seeds"] == [0, 1, 2, 3, 4]
+
+
+def test_print_and_notebooks_show_every_row(whole):
+    found, _ = whole
+    reached, better = found.texts()
+    assert reached.title == "Interquartile means over 5 seeds (400 fresh episodes each)"
+    assert [row[:2] for row in reached.rows] == [(trained_on, risk) for trained_on in RISKS for risk in RISKS]
+    row = found.table()[4]
+    ends = row.aggregate.interval
+    assert reached.rows[4][2:4] == (write(row.aggregate.value, ends[1] - ends[0]), write_interval(ends))
+    assert [row[:2] for row in better.rows] == [(trained_on, risk) for trained_on in RISKS[1:] for risk in RISKS]
+    lines = str(found).splitlines()
+    assert (lines[0], lines[12], lines[13]) == (reached.title, "", better.title)
+    assert [line.split()[:2] for line in lines[3:12]] == [list(row[:2]) for row in reached.rows]
+    page = found._repr_html_()
+    for table in (reached, better):
+        assert f"<caption>{table.title}</caption>" in page
+        assert all(f"<td>{cell}</td>" in page for row in table.rows for cell in row[1:])
+    assert repr(found) == "<Experiment: 3 measures x 5 seeds on 400 fresh episodes>"
+    alone = replace(found, runs={key: run for key, run in found.runs.items() if key[0] == "mean"})
+    assert [table.title for table in alone.texts()] == [reached.title]
 
 
 def files(folder):

@@ -2,7 +2,7 @@
 
 import inspect
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -12,9 +12,6 @@ from riskgrad.cli.printing import console, print_json, print_table, say
 from riskgrad.cli.train import give_signature, make_parameters
 from riskgrad.errors import InputError
 from riskgrad.settings import KEPT, Options, default_of, facts_of
-
-if TYPE_CHECKING:
-    from riskgrad.experiments.study import Experiment
 
 
 def experiment(env: str, **flags: Any) -> None:
@@ -71,32 +68,11 @@ def run_experiment(
     if as_json:
         print_json(found.as_dict())
         return
-    _print_tables(found)
+    for table in found.texts():
+        print_table(table.title, table.header, table.rows, numbers=table.header[2:])
     for text, place in (("The page is in", page), ("The runs are in", out)):
         if place is not None:
             say(f"{text} {place}.")
-
-
-def _print_tables(found: "Experiment") -> None:
-    from riskgrad.pages.prose import percent, span_of, write, write_interval  # noqa: PLC0415
-
-    sure = f"{percent(found.confidence)} interval"
-    rows: list[tuple[str, ...]] = []
-    for row in found.table():
-        ends = row.aggregate.interval
-        middle, *seeds = (write(value, span_of(ends)) for value in (row.aggregate.value, row.lowest, row.highest))
-        rows.append((row.trained_on, row.risk, middle, write_interval(ends), *seeds))
-    numbers = ("middle", sure, "worst seed", "best seed")
-    title = f"Interquartile means over {len(found.seeds)} seeds ({found.episodes:,} fresh episodes each)"
-    print_table(title, ("trained on", "measure", *numbers), rows, numbers=numbers)
-    better = [
-        (row.trained_on, row.risk, percent(row.aggregate.value), " to ".join(map(percent, row.aggregate.interval)))
-        for row in found.improvements()
-    ]
-    if better:
-        title = f"How probably a seed reaches more than one trained on {found.risks[0]}"
-        columns = ("probability of improvement", sure)
-        print_table(title, ("trained on", "by measure", *columns), better, numbers=columns)
 
 
 def _make_flags() -> list[inspect.Parameter]:

@@ -24,7 +24,9 @@ from riskgrad.errors import InputError
 from riskgrad.evaluation.seeds import Aggregate, aggregate_seeds, compare_seeds
 from riskgrad.experiments.record import Record, describe_options, read_record, refuse_other_experiment, write_record
 from riskgrad.kinds import checks_kinds
+from riskgrad.markup import TableOfText, html_table, text_table
 from riskgrad.pages.played import EPISODES, play_runs, play_untrained
+from riskgrad.pages.prose import percent, span_of, write, write_interval
 from riskgrad.risk import Mean, RiskMeasure
 from riskgrad.risk.base import parse_several
 from riskgrad.run import Run
@@ -169,8 +171,33 @@ class Experiment:
 
         return write_experiment_page(self, path, title)
 
+    def texts(self) -> tuple[TableOfText, ...]:
+        """Give what is shown of it: a table of what was reached, and one of improvements where there are several."""
+        sure = f"{percent(self.confidence)} interval"
+        reached: list[tuple[str, ...]] = []
+        for row in self.table():
+            ends = row.aggregate.interval
+            middle, *seeds = (write(value, span_of(ends)) for value in (row.aggregate.value, row.lowest, row.highest))
+            reached.append((row.trained_on, row.risk, middle, write_interval(ends), *seeds))
+        title = f"Interquartile means over {len(self.seeds)} seeds ({self.episodes:,} fresh episodes each)"
+        header = ("trained on", "measure", "middle", sure, "worst seed", "best seed")
+        better = [
+            (row.trained_on, row.risk, percent(row.aggregate.value), " to ".join(map(percent, row.aggregate.interval)))
+            for row in self.improvements()
+        ]
+        other = f"How probably a seed reaches more than one trained on {self.risks[0]}"
+        columns = ("trained on", "by measure", "probability of improvement", sure)
+        found = (TableOfText(title, header, reached), TableOfText(other, columns, better))
+        return found if better else found[:1]
+
+    def __str__(self) -> str:
+        return "\n\n".join(text_table(one.rows, title=one.title, header=one.header) for one in self.texts())
+
+    def _repr_html_(self) -> str:
+        return "".join(html_table(one.rows, title=one.title, header=one.header) for one in self.texts())
+
     def __repr__(self) -> str:
-        return f"<Experiment: {len(self.risks)} measures x {len(self.seeds)} seeds on {self.episodes} fresh episodes>"
+        return f"<Experiment: {len(self.risks)} measures x {len(self.seeds)} seeds on {self.episodes:,} fresh episodes>"
 
 
 @checks_kinds
