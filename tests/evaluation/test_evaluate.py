@@ -113,6 +113,14 @@ def test_refuses_in_one_line(run, options, message):
     assert "\n" not in str(caught.value)
 
 
+def test_a_narrow_interval_is_worth_six_digits_of_the_value():
+    """Returns that differ by rounding alone, such as sums of the same rewards in another order."""
+    values = -13.0 + 1e-9 * np.random.default_rng(0).normal(size=200)
+    row = str(rg.evaluation.table_of_returns(values, ["mean"])).splitlines()[3]
+    assert row.split()[1] == "-13.0000"
+    assert "-13.00000" not in row
+
+
 def test_an_unknown_row_lists_the_known_ones():
     table = table_of_returns(np.arange(50.0), [rg.risk.Mean()])
     with pytest.raises(InputError, match="row must be one of mean"):

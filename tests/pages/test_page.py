@@ -285,6 +285,11 @@ def test_intervals_are_said_in_words(tree):
         (float("inf"), None, "\N{INFINITY}"),
         (1e12, None, "1.000e12"),
         (-1e-12, None, "0"),
+        (-13.0, 3e-9, "\N{MINUS SIGN}13"),
+        (-13.123456789, 3e-9, "\N{MINUS SIGN}13.1235"),
+        (1_234_567.25, 3e-9, "1,234,567"),
+        (0.0, 3e-9, "0"),
+        (-13.0, 0.003, "\N{MINUS SIGN}13.0000"),
     ],
 )
 def test_numbers(value, precision, text):

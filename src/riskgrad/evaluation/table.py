@@ -20,6 +20,7 @@ from riskgrad.risk.sample import check_sample
 HEADER = ("risk", "  value", "  certified", "", "  bootstrap", "")
 ALIGNED = "<>><><"
 MOST_DECIMALS = 8
+MOST_DIGITS_OF_VALUE = 6
 
 
 @dataclass(frozen=True)
@@ -144,10 +145,13 @@ def _mark(note: str | None, notes: list[str]) -> str:
 
 
 def _decimals(row: Row) -> int:
-    """Two digits of the shorter interval's width; three of the value itself where both intervals are points."""
+    """Two digits of the shorter interval's width, at most six of the value; three where both are points."""
     widths = [high - low for low, high in (row.bootstrap, row.certified or row.bootstrap) if high > low]
     scale, digits = (min(widths), 2) if widths else (abs(row.value), 3)
-    return min(max(0, digits - 1 - math.floor(math.log10(scale))), MOST_DECIMALS) if scale > 0.0 else 1
+    if scale == 0.0:
+        return 1
+    most = MOST_DIGITS_OF_VALUE - 1 - math.floor(math.log10(abs(row.value))) if row.value else MOST_DECIMALS
+    return max(0, min(digits - 1 - math.floor(math.log10(scale)), most, MOST_DECIMALS))
 
 
 def _interval(ends: tuple[float, float], decimals: int) -> str:

@@ -3,6 +3,7 @@
 import math
 
 MINUS = "\N{MINUS SIGN}"
+MOST_DIGITS = 6  # of a number with an interval, however narrow
 LARGE = 1e7  # from here on as a power of ten
 
 
@@ -11,7 +12,8 @@ def write(value: float | None, precision: float | None = None) -> str:
 
     Args:
         value: the number; None or NaN is a dash.
-        precision: how exact it is, such as the width of its interval, of which the last digit is a fifth at most.
+        precision: how exact it is, such as the width of its interval, of which the last digit is a fifth at most; but
+            there are no more than six digits, and where it is still more exact, no zeros at the end.
     """
     if value is None or math.isnan(value):
         return "\N{EN DASH}"
@@ -20,13 +22,15 @@ def write(value: float | None, precision: float | None = None) -> str:
     exact = not precision
     scale = abs(value) if not precision else min(abs(precision), 1e15) / 5.0
     digits = (3 if exact else 0) - math.floor(math.log10(scale)) if scale else 0
-    digits = min(max(digits, 0) if exact else digits, 8)
+    most = min(max(MOST_DIGITS - 1 - math.floor(math.log10(abs(value))), 0) if value else 8, 8)
+    narrow = digits > most
+    digits = min(max(digits, 0) if exact else digits, most)
     if abs(value) >= LARGE:
         power = math.floor(math.log10(abs(value)))
         text = f"{value / 10.0**power:.{3 if exact else min(max(power + digits, 0), 3)}f}e{power}"
         return text.replace("-", MINUS)
     text = f"{round(value, digits):,.{max(digits, 0)}f}"
-    if "." in text and exact:
+    if "." in text and (exact or narrow):
         text = text.rstrip("0").rstrip(".")
     return text.replace("-", MINUS) if float(text.replace(",", "")) != 0.0 else text.lstrip("-")
 
