@@ -1,5 +1,6 @@
 """The command line as a user meets it."""
 
+import inspect
 import json
 import re
 import resource
@@ -101,6 +102,11 @@ def test_risks_as_json():
     "words",
     [
         ("demoo",),
+        ("--verbose",),
+        ("train",),
+        ("train", "two-roads", "--patience", "1.5"),
+        ("train", "two-roads", "--discount", "x"),
+        ("train", "two-roads", "--iteration", "5"),
         ("train", "two-roads", "--seed", "-1"),
         ("train", "two-roads", "--risk", "cvr:0.1"),
         ("train", "two-roads", "--resume"),
@@ -114,7 +120,26 @@ def test_mistakes_are_one_line_and_exit_2(words, tmp_path, monkeypatch):
     done = riskgrad(*words)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
-    assert done.stderr.count("\n") == 1 or "riskgrad --help" in done.stderr
+    assert done.stderr.startswith("riskgrad: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_word_that_cannot_be_read_is_named_with_its_rule():
+    assert riskgrad("train", "two-roads", "--patience", "x").stderr == (
+        "riskgrad: --patience must be a valid integer, got 'x'\n"
+    )
+    assert riskgrad("trian").stderr == "riskgrad: no such command 'trian'. Did you mean 'train'? see riskgrad --help\n"
+    assert riskgrad("train").stderr == "riskgrad: missing argument 'env'; see riskgrad train --help\n"
+
+
+@pytest.mark.parametrize("name", sorted(cli.COMMANDS.named()))
+def test_help_writes_large_numbers_with_commas(name):
+    said = riskgrad(name, "--help").stdout
+    assert "Usage" in said
+    assert re.findall(r"\d{5,}", said) == []
+    default = inspect.signature(cli.COMMANDS.named()[name]).parameters.get("episodes")
+    if default is not None and default.default == 10_000:
+        assert "10,000 by default" in " ".join(re.sub(r"[^\w,. ]", " ", said).split())
 
 
 def test_too_little_memory_is_one_line_too(monkeypatch, capsys):

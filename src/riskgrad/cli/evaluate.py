@@ -19,7 +19,7 @@ def evaluate(
         str | None, typer.Argument(help="Where to play; by default what the run was trained on.", show_default=False)
     ] = None,
     risk: Annotated[list[str] | None, typer.Option(help="Measure to report; may be repeated.")] = None,
-    episodes: Annotated[int, typer.Option(help="Fresh episodes.")] = 10_000,
+    episodes: Annotated[int, typer.Option(help="Fresh episodes; 10,000 by default.", show_default=False)] = 10_000,
     confidence: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
     greedy: Annotated[bool, typer.Option("--greedy", help="Play the likeliest action instead of drawing it.")] = False,
     horizon: Horizon = None,

@@ -11,7 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 
 import riskgrad
 from riskgrad.cli.printing import has_room, print_help
-from riskgrad.errors import InputError, Stopped
+from riskgrad.errors import InputError, RiskgradError, Stopped
 from riskgrad.registry import PartList
 
 # as a newcomer meets them, not as files are imported
@@ -30,6 +30,9 @@ ORDER = (
     "envs",
     "parts",
 )
+
+
+UNREADABLE = cast("type[Exception]", typer.BadParameter.__mro__[1])  # any mistake in the words of a command
 
 
 class Command(TyperCommand):
@@ -56,12 +59,24 @@ class Interrupted(Exception):  # noqa: N818 - no mistake
 
 
 class InOrder(TyperGroup):
-    """The commands in the order of `ORDER`."""
+    """The commands in the order of `ORDER`; what cannot be read of the words after `riskgrad` is one line."""
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """Read the words before the command; without any, help is printed."""
+        given = bool(args)
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except UNREADABLE as error:
+            if not given:
+                raise
+            raise _in_one_line(error) from error
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
         try:
             return super().invoke(ctx)
+        except UNREADABLE as error:
+            raise _in_one_line(error) from error
         except Stopped as stopped:
             raise Interrupted(str(stopped), stopped.signal) from stopped
         except KeyboardInterrupt as pressed:
@@ -78,6 +93,19 @@ class InOrder(TyperGroup):
         """Give the names in order; those that it does not know come last."""
         del ctx
         return sorted(self.commands, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
+
+
+def _in_one_line(error: Any) -> RiskgradError:
+    """Say in one line which word could not be read: the flag, the rule and the value, where it is a value."""
+    reasons: Any = getattr(error.__cause__, "errors", None)  # of pydantic, which reads values
+    if reasons is not None:
+        found = reasons()[0]
+        rule = str(found["msg"]).removeprefix("Input should ").split(", ")[0]
+        return InputError(error.param.opts[0], rule, found["input"])
+    words = error.format_message().rstrip(".")
+    path = "riskgrad" if error.ctx is None else error.ctx.command_path
+    joint = " " if words.endswith("?") else "; "
+    return RiskgradError(f"{words[:1].lower()}{words[1:]}{joint}see {path} --help")
 
 
 class Application(typer.Typer):
@@ -146,7 +174,9 @@ EnvOption = Annotated[
 Seed = Annotated[int, typer.Option(help="Seed; the same seed gives the same result.")]
 RunPaths = Annotated[list[Path], typer.Argument(help="Folders or files of runs, of one environment.")]
 Where = Annotated[str | None, typer.Option("--env", help="Where to play; by default what the runs were trained on.")]
-FreshEpisodes = Annotated[int, typer.Option(help="Fresh episodes for each policy.")]
+FreshEpisodes = Annotated[
+    int, typer.Option(help="Fresh episodes for each policy; 10,000 by default.", show_default=False)
+]
 Trainers = Annotated[
     str, typer.Option("--backend", help="Who trains: processes, one for each core; processes:4; ray; serial.")
 ]
