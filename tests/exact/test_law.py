@@ -132,7 +132,7 @@ def test_too_many_atoms_are_refused_with_the_size_and_the_remedy():
         return_law(model, np.full((48, 4), 0.25), max_atoms=50_000)
     message = str(caught.value)
     assert "\n" not in message
-    assert "at most 50000 atoms (state, return), got " in message
+    assert "at most 50,000 atoms (state, return), got " in message
     assert " of 100 steps" in message
     assert "grid=0.6" in message
     lower, upper = return_law(model, np.full((48, 4), 0.25), grid=20.0)

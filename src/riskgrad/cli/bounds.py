@@ -58,7 +58,7 @@ def bounds(
         )
         for row in rows
     ]
-    title = f"{name} on {env}, {risk}, N = {iterations}"
+    title = f"{name} on {env}, {risk}, N = {iterations:,}"
     print_table(title, columns, cells, numbers=columns[1:4], prose=(columns[0], columns[4]))
 
 

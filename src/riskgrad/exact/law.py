@@ -171,7 +171,7 @@ def _too_large(mdp: FiniteMDP, atoms: int, steps: int, max_atoms: int) -> TooLar
     width = float(f"{(high - low) / 10_000:.1g}")
     return TooLargeError(
         "the exact law",
-        f"have at most {max_atoms} atoms (state, return)",
-        f"{atoms} after {steps} of {mdp.horizon} steps",
+        f"have at most {max_atoms:,} atoms (state, return)",
+        f"{atoms:,} after {steps:,} of {mdp.horizon:,} steps",
         f"use return_law(..., grid={width:g}) for bounds, or raise max_atoms",
     )

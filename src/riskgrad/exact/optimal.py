@@ -45,8 +45,8 @@ def deterministic_laws(mdp: FiniteMDP, max_policies: int = MAX_POLICIES) -> Iter
     if count > max_policies:
         raise TooLargeError(
             "the search",
-            f"have at most {max_policies} deterministic policies",
-            f"{mdp.n_actions} actions in {len(acting)} states, {count:.2g} policies",
+            f"have at most {max_policies:,} deterministic policies",
+            f"{mdp.n_actions} actions in {len(acting):,} states, {count:.2g} policies",
             "climb the exact gradient instead",
         )
     width = rounding_width(mdp)

@@ -231,7 +231,7 @@ def weights(one: PlayedRun, index: int) -> Drawing | None:
     times = "no guard stepped in" if not events else f"a guard stepped in at {len(events)} iterations"
     words = (
         f"The effective sample size was between {percent(float(np.min(shares)))} and {percent(float(np.max(shares)))} "
-        f"of a batch of {size} episodes, {percent(float(np.median(shares)))} at the median; {times}."
+        f"of a batch of {size:,} episodes, {percent(float(np.median(shares)))} at the median; {times}."
     )
     marks = [Mark("effective sample size", one.hue, "line")]
     marks += [Mark("floor below which a batch is not used", -1, "dash")] if floor else []

@@ -259,7 +259,7 @@ class Run:
     def __repr__(self) -> str:
         state = "finished" if self.finished else "stopped"
         what = f"{self.settings.algorithm} on {self.settings.risk}"
-        return f"<Run: {what}, {state} after {len(self.history)} iterations and {self.episodes_used} episodes>"
+        return f"<Run: {what}, {state} after {len(self.history):,} iterations and {self.episodes_used:,} episodes>"
 
     def _repr_html_(self) -> str:
         return summarize_run(self)

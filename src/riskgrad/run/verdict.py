@@ -69,7 +69,7 @@ def _find_standstill(risk: str, history: Sequence[Line]) -> str | None:
         return None
     sure = "the policy was sure of its actions and " if "randomness" in history[-1] else ""
     return (
-        f"from iteration {since} of {len(gone)} on {sure}the gradient was 0, so that nothing more was learned: "
+        f"from iteration {since:,} of {len(gone):,} on {sure}the gradient was 0, so that nothing more was learned: "
         f"{risk} was {history[-1]['risk']:.6g} there; patience={max(FEWEST, since // 2)} ends such a run earlier; "
         f"if better is possible, try more entropy, another path, memory or another seed"
     )

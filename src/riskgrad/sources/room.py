@@ -74,7 +74,7 @@ def refuse_size(size: int, room: int, episodes: int, steps: int) -> NoReturn:
         steps: how many each has taken so far.
     """
     rule = f"leave what is recorded of them within {_in_giga(room)}, a quarter of the memory"
-    got = f"{_in_giga(size)} after {steps} steps of {episodes} episodes"
+    got = f"{_in_giga(size)} after {steps:,} steps of {episodes:,} episodes"
     raise TooLargeError("episodes", rule, got, "lower episodes or horizon")
 
 
@@ -88,7 +88,7 @@ def refuse_long_log(size: int, steps: int) -> None:
     room = find_room()
     if size > room:
         rule = f"be within {_in_giga(room)}, a quarter of the memory"
-        raise TooLargeError("a log", rule, f"{_in_giga(size)} after {steps} steps", "take fewer episodes of it")
+        raise TooLargeError("a log", rule, f"{_in_giga(size)} after {steps:,} steps", "take fewer episodes of it")
 
 
 def _in_giga(size: int) -> str:

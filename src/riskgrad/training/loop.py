@@ -164,7 +164,7 @@ def _keep(plan: Plan, store: Store, progress: Progress, handed: Progress | None 
 
 def _say_why(plan: Plan, progress: Progress, signal: str) -> str:
     by = signal or "a callback"
-    return f"stopped by {by} after {progress.state.iteration} of {plan.problem.iterations} iterations"
+    return f"stopped by {by} after {progress.state.iteration:,} of {plan.problem.iterations:,} iterations"
 
 
 def _judge_stopped(plan: Plan, judge: Judge | None, progress: Progress, signal: str) -> Progress:
@@ -255,8 +255,8 @@ def _finish(plan: Plan, judge: Judge | None, progress: Progress) -> bool:
     if ended:
         done, planned = progress.state.iteration, plan.problem.iterations
         if done < planned:
-            words = f"{plan.settings.risk} no longer rose, with a patience of {plan.settings.patience}"
-            progress.remarks.append(f"stopped after {done} of {planned} iterations: {words}")
+            words = f"{plan.settings.risk} no longer rose, with a patience of {plan.settings.patience:,}"
+            progress.remarks.append(f"stopped after {done:,} of {planned:,} iterations: {words}")
         if judge is not None and plan.algorithm.sharpens and plan.settings.schedule != "paper":
             sharpen(plan.problem, progress)
         else:

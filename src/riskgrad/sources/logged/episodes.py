@@ -253,7 +253,7 @@ class LoggedEpisodes(Source):
         return len(self.batch.values)
 
     def __repr__(self) -> str:
-        return f"LoggedEpisodes({len(self)} episodes, {self.n_actions} actions, discount {self._discount:g})"
+        return f"LoggedEpisodes({len(self):,} episodes, {self.n_actions} actions, discount {self._discount:g})"
 
 
 def _check_return_range(given: tuple[float, float] | None, values: FloatArray) -> tuple[float, float] | None:
