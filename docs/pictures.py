@@ -93,7 +93,7 @@ def roads_tails() -> Drawing:
     axis.minorticks_off()
     axis.xaxis.set_major_formatter(ticks(lambda place: f"{place:.0%}"))
     axis.set(xlabel="the worst part of the days", ylabel="mean return (minus minutes)")
-    _legend(axis, loc="lower right")
+    _legend(axis, loc="center left")
     return page, "; ".join([*words, f"crossing {crossing:.2f}"])
 
 
@@ -159,7 +159,7 @@ def gift() -> Drawing:
         values = [measure.value(rg.DiscreteLaw([10.0, 10.0 + x], [0.5, 0.5])) for x in gifts]
         axis.plot(gifts, values, color=run_color(index), linewidth=2.0, linestyle=DASHES[index], label=text)
         words.append(f"{text}: {values[16]:.2f} at 4, {values[-1]:.2f} at 12")
-    axis.set(xlabel="x: what half of the episodes get on top of 10", ylabel="value")
+    axis.set(xlabel="x: what half of the episodes get on top of 10", ylabel="value", ylim=(6.5, 17.5))
     _legend(axis, loc="upper left")
     return page, "; ".join(words)
 

@@ -180,13 +180,17 @@ def _option_table(kind: Any) -> str:
     """Give the facts beside each option: its name, its default, the paper's value where that differs, and its help."""
     from riskgrad.settings import facts_of  # noqa: PLC0415
 
-    rows = ['| option | default | with `schedule="paper"` | what it is |', "|---|---|---|---|"]
+    rows = [
+        '<div class="options" markdown>\n',
+        '| option | default | with `schedule="paper"` | what it is |',
+        "|---|---|---|---|",
+    ]
     for name, facts in facts_of(kind).items():
         default, paper = facts.default_text(), facts.default_text("paper")
         shown = ("" if default == "None" else default, "" if paper == default else paper, facts.help)
         cells = (f"`{name}`", *map(_cell, shown))
         rows.append(f"| {' | '.join(cells)} |")
-    return "\n".join(rows)
+    return "\n".join([*rows, "\n</div>"])
 
 
 def _cell(text: str) -> str:

@@ -5,6 +5,7 @@ import os
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -37,6 +38,26 @@ def test_a_picture_says_what_the_library_computes(name):
 def test_a_walk_is_what_training_gives(name):
     kept = (DOCS / "pictures" / f"{name}.svg").read_text()
     assert WORDS.findall(kept) == [pictures.SLOW[name]()[1]], "run python docs/pictures.py"
+
+
+@pytest.mark.parametrize("name", sorted(pictures.QUICK))
+def test_no_line_crosses_the_words_of_a_legend(name):
+    page, _ = pictures.QUICK[name]()
+    page.draw_without_rendering()
+    for axis in page.axes:
+        words = [] if axis.get_legend() is None else axis.get_legend().get_texts()
+        for line in axis.lines:
+            corners = line.get_transform().transform(line.get_xydata())
+            along = np.linspace(0, len(corners) - 1, 40 * len(corners))
+            x, y = (np.interp(along, range(len(corners)), corners[:, side]) for side in (0, 1))
+            if line.get_linestyle() == "None":
+                x, y = corners.T
+            crossed = [text.get_text() for text in words if _inside(text.get_window_extent(), x, y)]
+            assert crossed == [], line.get_label()
+
+
+def _inside(box, x, y):
+    return bool(np.any((x > box.x0) & (x < box.x1) & (y > box.y0) & (y < box.y1)))
 
 
 def test_every_picture_is_made_here_and_used():

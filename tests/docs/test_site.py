@@ -55,7 +55,11 @@ function measure(page) {
              overlaps: svg ? overlaps(svg) : [] };
   });
   const wide = cut(page.querySelector("article"), code);
-  return { weak: weak(page.body, true), images, wide: page.documentElement.scrollWidth,
+  const torn = [...page.querySelectorAll("article :is(p, li) > code")].filter(c => {
+    const lines = [...c.getClientRects()];
+    return lines.length > 1 && lines.reduce((sum, box) => sum + box.width, 0) < c.parentElement.clientWidth;
+  }).map(c => c.textContent);
+  return { torn, weak: weak(page.body, true), images, wide: page.documentElement.scrollWidth,
            scrolled: wide.length, cut: cut(page.querySelector("article"), e => code(e) || table(e)) };
 }
 async function look(name, widths) {
@@ -180,6 +184,8 @@ def test_every_page_in_a_browser(site, address, tmp_path, dark):
             assert faults_of(shown, int(width), wide_tables=name.startswith("benchmarks")) == [], f"{name} at {width}"
     assert len(seen["which-risk-measure.html"]["at"]["320"]["images"]) == 8
     assert seen["notation.html"]["maths"] > 30
+    for width in ("320", "390"):
+        assert seen["reference/options.html"]["at"][width]["scrolled"] == 0, "an option can be read on a phone"
 
 
 def faults_of(shown, width, wide_tables=False):
@@ -188,6 +194,7 @@ def faults_of(shown, width, wide_tables=False):
         "text has a contrast of at least 4.5": shown["weak"] == [],
         "nothing sticks out to the side": shown["wide"] <= width,
         "nothing is cut off without a sign": shown["cut"] == [],
+        "code that fits into a line is in one": shown["torn"] == [],
         "tables fit": width < 1280 or wide_tables or shown["scrolled"] == 0,
         "pictures can be seen": all(min(image["width"], image["height"]) > 120 for image in shown["images"]),
         "labels can be read": all(image["smallest"] >= (9 if width >= 390 else 7) for image in shown["images"]),
@@ -202,7 +209,9 @@ def test_faults_are_seen(site, address, tmp_path):
     """A page with one fault of every kind."""
     text = (site / "which-risk-measure.html").read_text()
     style = """<style>.md-typeset p { color: #bbb } .md-typeset__scrollwrap { background: none; width: 60px }
-    .md-typeset h1 { width: 2000px } figure.picture text { transform: none; font-size: 60px }</style>"""
+    .md-typeset h1 { width: 2000px }
+    .md-typeset p > code { display: inline !important; letter-spacing: 5px }
+    figure.picture text { transform: none; font-size: 60px }</style>"""
     faulty = site / "faulty.html"
     faulty.write_text(text.replace("</head>", style + "</head>").replace('aria-label="', 'aria-label="" data-was="'))
     seen = look(site, address, tmp_path, ["faulty.html"], dark=False)
@@ -212,6 +221,7 @@ def test_faults_are_seen(site, address, tmp_path):
         "text has a contrast of at least 4.5",
         "nothing sticks out to the side",
         "nothing is cut off without a sign",
+        "code that fits into a line is in one",
         "tables fit",
         "labels do not overlap",
         "pictures are told in words",
