@@ -19,6 +19,15 @@ addEventListener("error", e => problems.push("error: " + e.message));
 addEventListener("securitypolicyviolation", e => problems.push("refused: " + e.blockedURI + " " + e.violatedDirective));
 CONTRAST
 OVERLAPS
+const torn = code => {  // flags whose letters stand on two lines
+  const found = [], walk = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) for (const flag of walk.currentNode.data.matchAll(/--[\\w-]+/g)) {
+    const range = document.createRange();
+    range.setStart(walk.currentNode, flag.index);
+    range.setEnd(walk.currentNode, flag.index + flag[0].length);
+    if (new Set([...range.getClientRects()].map(box => box.top)).size > 1) found.push(flag[0]);
+  }
+  return found; };
 addEventListener("load", () => {
   document.querySelectorAll("details").forEach(d => d.open = true);
   const figures = [...document.querySelectorAll("figure")].map(f => {
@@ -29,6 +38,7 @@ addEventListener("load", () => {
   });
   parent.postMessage(JSON.stringify({
     dark: matchMedia("(prefers-color-scheme: dark)").matches, problems, weak: weak(document.body), figures,
+    torn: [...document.querySelectorAll("pre code")].flatMap(torn),
     width: innerWidth, wide: document.documentElement.scrollWidth, cut: cut(document.body),
     asked: performance.getEntriesByType("resource").map(r => r.name),
   }), "*");
@@ -73,6 +83,7 @@ def test_the_pages_in_a_browser(dark, tmp_path, request):
         assert seen["weak"] == [], f"{where}: text has a contrast of at least 4.5"
         assert seen["wide"] <= seen["width"], f"{where}: nothing sticks out to the side"
         assert seen["cut"] == [], f"{where}: nothing is cut off"
+        assert seen["torn"] == [], f"{where}: no line breaks inside of a flag"
         assert len(seen["figures"]) == FIGURES[seen["name"]]
         for figure in seen["figures"]:
             assert figure["width"] > 0.75 * min(seen["width"], 500)
@@ -86,6 +97,7 @@ def test_the_probe_sees_what_is_wrong(tmp_path):
     """Labels on each other, a table that is cut off and faint text are all seen."""
     bad = """<meta http-equiv="Content-Security-Policy" content="style-src 'unsafe-inline'; script-src 'unsafe-inline'">
     PROBE<title>x</title><body style="background: white; color: #ccc">faint
+    <pre style="white-space: pre-wrap; width: 9ch"><code>train --iterations</code></pre>
     <div style="overflow-x: auto; width: 90px"><table style="width: 300px"><tr><td>wide</table></div><figure id="f">
     <div role="img" aria-label="x"><svg viewBox="0 0 90 20" width="90"><text x="5" y="15">one</text><text x="15" y="15">
     two</text><text x="80" y="15">beyond</text></svg></div></figure>""".replace("PROBE", PROBE)
@@ -94,6 +106,7 @@ def test_the_probe_sees_what_is_wrong(tmp_path):
     done = opened((tmp_path / "frame.html").as_uri(), tmp_path)
     (seen,) = json.loads(html.unescape(re.search(r'<pre id="seen">(.*?)</pre>', done.stdout, flags=re.S)[1]))
     assert seen["weak"]
+    assert seen["torn"] == ["--iterations"]
     assert len(seen["cut"]) == 1
     assert len(seen["figures"][0]["overlaps"]) == 2
 

@@ -283,6 +283,12 @@ def load_template(name: str) -> Any:
         "percent": percent,
         "certainty": certainty,
         "width": span_of,
+        "whole_words": _mark_words,
     }
     templates.filters.update(filters)
     return templates.get_template(name)
+
+
+def _mark_words(text: str) -> Markup:
+    """Mark every word of a command, so that a narrow page breaks lines between them and not inside of a flag."""
+    return Markup(" ").join(Markup("<span>{}</span>").format(word) for word in text.split(" "))
