@@ -67,6 +67,10 @@ def test_a_critic_stops_and_is_sharpened():
     assert run.finished
     assert len(run.history) < 60
     assert run.held_out_risk == pytest.approx(-30.0, abs=1e-9)
+    assert any("patience=5 ends such a run earlier" in note for note in run.notes)
+    sooner = rg.train("two-roads", "cvar:0.1", iterations=200, patience=5, seed=0)
+    assert len(sooner.history) < len(run.history)
+    assert not any("ends such a run earlier" in note for note in sooner.notes), "it has that patience"
 
 
 def test_bad_patience_is_refused():

@@ -115,7 +115,8 @@ class Run:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader must know: remarks of the training, and where the numbers of the history stopped changing."""
-        return (*self.remarks, *judge_history(self.settings.risk, self.history, self.held_out_risk))
+        settings = self.settings
+        return (*self.remarks, *judge_history(settings.risk, self.history, self.held_out_risk, settings.patience))
 
     @property
     def held_out_risk(self) -> float | None:

@@ -22,17 +22,22 @@ ROUNDING: Final = 1e-6
 NO_ENTROPY: Final = 1e-6  # of the largest one in the run
 
 
-def judge_history(risk: str, history: Sequence[Line], held_out: float | None) -> list[str]:
+def judge_history(risk: str, history: Sequence[Line], held_out: float | None, patience: int | None = None) -> list[str]:
     """Give the notes on a history; none where its numbers kept changing and the model was right.
 
     Args:
         risk: the name of the measure.
         history: a line for each iteration.
         held_out: the risk of the kept policy by held-out episodes, or None.
+        patience: that the run had, or None.
     """
     if len(history) < FEWEST:
         return []
-    still = _find_flat(risk, history) or _find_constant(risk, history, held_out) or _find_standstill(risk, history)
+    still = (
+        _find_flat(risk, history)
+        or _find_constant(risk, history, held_out)
+        or _find_standstill(risk, history, patience)
+    )
     return [found for found in (still, _find_misled(history)) if found]
 
 
@@ -61,16 +66,18 @@ def _find_constant(risk: str, history: Sequence[Line], held_out: float | None) -
     )
 
 
-def _find_standstill(risk: str, history: Sequence[Line]) -> str | None:
+def _find_standstill(risk: str, history: Sequence[Line], patience: int | None) -> str | None:
     gradient, randomness = (max(_column(history, name), default=0.0) for name in ("gradient_norm", "randomness"))
     gone = [_has_stopped(line, gradient, randomness) for line in history]
     since = len(gone) - next((n for n, stands in enumerate(reversed(gone)) if not stands), len(gone))
     if len(gone) - since < max(FEWEST, math.ceil(STANDING * len(gone))):
         return None
     sure = "the policy was sure of its actions and " if "randomness" in history[-1] else ""
+    less = max(FEWEST, since // 2)
+    advice = f"patience={less} ends such a run earlier; " if patience is None or less < patience else ""
     return (
         f"from iteration {since:,} of {len(gone):,} on {sure}the gradient was 0, so that nothing more was learned: "
-        f"{risk} was {history[-1]['risk']:.6g} there; patience={max(FEWEST, since // 2)} ends such a run earlier; "
+        f"{risk} was {history[-1]['risk']:.6g} there; {advice}"
         f"if better is possible, try more entropy, another path, memory or another seed"
     )
 
