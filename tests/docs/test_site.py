@@ -210,7 +210,7 @@ def test_faults_are_seen(site, address, tmp_path):
     text = (site / "which-risk-measure.html").read_text()
     style = """<style>.md-typeset p { color: #bbb } .md-typeset__scrollwrap { background: none; width: 60px }
     .md-typeset h1 { width: 2000px }
-    .md-typeset p > code { display: inline !important; letter-spacing: 5px }
+    .md-typeset p > code { display: inline !important; white-space: normal !important; letter-spacing: 5px }
     figure.picture text { transform: none; font-size: 60px }</style>"""
     faulty = site / "faulty.html"
     faulty.write_text(text.replace("</head>", style + "</head>").replace('aria-label="', 'aria-label="" data-was="'))
