@@ -120,7 +120,7 @@ def test_a_measure_without_influence_has_a_value_but_no_gradient():
 def test_too_many_atoms_and_wrong_shapes_are_refused():
     model = from_gymnasium("CliffWalking-v1", horizon=30, is_slippery=True)
     policy = TabularGibbs(48, 4)
-    with pytest.raises(TooLargeError, match="at most 1000 atoms"):
+    with pytest.raises(TooLargeError, match="at most 1,000 atoms"):
         gradient(model, policy, np.zeros(192), Mean(), max_atoms=1000)
     with pytest.raises(InputError, match="theta must have shape"):
         gradient(model, policy, np.zeros(3), Mean())

@@ -89,7 +89,8 @@ def test_nothing_to_load_gets_one_line(tmp_path):
 
 def test_it_prints_what_it_is():
     assert (
-        repr(example(TabularGibbs(2, 3))) == "<Run: offp-sf on cvar:0.1, finished after 1 iterations and 1200 episodes>"
+        repr(example(TabularGibbs(2, 3)))
+        == "<Run: offp-sf on cvar:0.1, finished after 1 iterations and 1,200 episodes>"
     )
 
 
