@@ -4,8 +4,9 @@ A frontier and an experiment are both many trainings on a backend. Numbers do no
 is a function of its arguments. Workers play their environments themselves, one training each. Where a cluster has at
 least twice as many workers as there are trainings, these are done here, and the workers play for one after the other.
 
-Workers that share a queue with this process send news through it while they train, and end when this process is
-interrupted. Other backends give news when they are done.
+Workers that share a queue with this process send news through it while they train. The first signal asks them to stop:
+each finishes its iteration, and writes a checkpoint where its run is kept; a second signal ends them at once. Other
+backends give news when they are done, and end their workers at the first signal.
 """
 
 import contextlib
@@ -17,14 +18,18 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
+from multiprocessing.managers import SyncManager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from riskgrad._train import train
 from riskgrad.backend import Backend, Serial, parse_backend
-from riskgrad.errors import InputError, refuse_unknown_keyword
+from riskgrad.backend.beacon import find_asked
+from riskgrad.backend.worker import depend_on_parent, holding_signals
+from riskgrad.errors import InputError, Stopped, refuse_unknown_keyword
 from riskgrad.run import Run
+from riskgrad.run.stopping import StopRequest, say_if_uncaught, stop_here
 from riskgrad.settings import TrainOptions, facts_of
 from riskgrad.types import FloatArray, Line
 
@@ -102,11 +107,21 @@ class Crew:
                 if self._progress is not None:
                     self._progress(one.label, None)
             return runs
-        news = self._news or self._open_queue()
-        return self._backend.map(_train_there, [_Task(one, threads, news) for one in trainings])
+        try:
+            with StopRequest(self._backend.ask_to_stop) as stop:
+                news = self._news or self._open_queue()
+                runs = self._backend.map(_train_there, [_Task(one, threads, news) for one in trainings])
+        finally:
+            self._backend.ask_to_stop(0)  # the backend may have more to do
+        if stop.signal:
+            raise say_if_uncaught(Stopped(_say_how_far(trainings, runs, stop.signal), stop.signal))
+        return runs
 
     def _open_queue(self) -> Any:
-        manager = self._open.enter_context(get_context("spawn").Manager())
+        manager = SyncManager(ctx=get_context("spawn"))
+        with holding_signals():
+            manager.start(depend_on_parent)
+        self._open.enter_context(manager)
         news = self._news = manager.Queue()
         told = threading.Thread(target=_pass_on, args=(news, self._progress), daemon=True)
         told.start()
@@ -148,11 +163,13 @@ def _train_here(one: Training, progress: Progress | None) -> Run:
 
 
 def _train_there(task: _Task) -> Run:
-    """Train in a worker; an iteration's news are sent only if the last ones are a while ago."""
+    """Train in a worker until it is asked to stop; news are sent only if the last ones are a while ago."""
     one, news, last = task.training, task.news, [0.0]
 
     def callback(line: Line, theta: FloatArray) -> None:
         del theta
+        if asked := find_asked():
+            stop_here(asked)
         now = time.monotonic()
         if news is not None and now - last[0] >= SECONDS:
             last[0] = now
@@ -160,10 +177,19 @@ def _train_there(task: _Task) -> Run:
 
     _refuse_other_disk(one.options.get("resume"))
     options: dict[str, Any] = {"threads": task.threads, "backend": "serial", **one.options}
-    run = train(one.env, one.risk, callback=callback, progress=False, **options)
+    try:
+        run = train(one.env, one.risk, callback=callback, progress=False, **options)
+    except Stopped as stopped:
+        return stopped.run
     if news is not None:
         news.put((one.label, None))
     return run
+
+
+def _say_how_far(trainings: Sequence[Training], runs: Sequence[Run | None], signal: str) -> str:
+    done = sum(run is not None and run.finished for run in runs)
+    advice = "; resume to go on" if any(one.options.get("resume") for one in trainings) else ""
+    return f"stopped by {signal} with {done} of {len(trainings)} trainings finished{advice}"
 
 
 def _refuse_other_disk(folder: str | Path | None) -> None:

@@ -121,7 +121,8 @@ class Stopped(KeyboardInterrupt):
 
     Attributes:
         signal: its name, such as "SIGTERM".
-        run: the run so far, as `rg.train` would have given it; None if it was stopped at once before it began.
+        run: the run so far, as `rg.train` would have given it; None if it was stopped at once before it began, or if
+            several processes trained.
     """
 
     def __init__(self, message: str, signal: str, run: Any = None) -> None:

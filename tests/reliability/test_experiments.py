@@ -1,18 +1,27 @@
 """The folder of an experiment from elsewhere, damaged, or wanted by two: one line, nothing imported, nothing lost."""
 
+import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
+from support.cluster import are_gone, descendants, wait_until
+from support.cluster_envs import Paced
+from support.signals import reset_signals, usual_handlers
 
 import riskgrad as rg
 from riskgrad.cli import main
-from riskgrad.errors import DamagedFileError, InputError, RiskgradError, StorageError
+from riskgrad.errors import DamagedFileError, InputError, RiskgradError, Stopped, StorageError
 from riskgrad.experiments.record import CHECK, RECORD, checksum_of
+from riskgrad.run.checkpoint import latest_checkpoint
+from riskgrad.run.store import HISTORY
 
 FEW = {"algorithm": "score:episodes=10", "iterations": 2, "held_out": 10, "episodes": 40, "checkpoint_seconds": 0.0}
 HOLD = """
@@ -22,6 +31,17 @@ def told(label, line):
     print("began", flush=True)
     time.sleep(60)
 rg.experiment("two-roads", ["mean"], 1, resume=sys.argv[1], progress=told, algorithm="score:episodes=10", iterations=2)
+"""
+SLOW = pytest.mark.skipif(not os.environ.get("RISKGRAD_NEED_RELIABILITY"), reason="slow; the gate runs it")
+STUDY = {"algorithm": "score:episodes=10", "iterations": 30, "held_out": 10, "episodes": 40}
+LONG = f"""
+import sys
+sys.path.append(sys.argv[1])
+import riskgrad as rg
+from support.cluster_envs import Paced
+if __name__ == "__main__":
+    where = dict(env_options=dict(until=sys.argv[2]), resume=sys.argv[3], backend="processes:2")
+    rg.experiment(Paced, ["mean", "cvar:0.5"], 2, **where, **{STUDY})
 """
 
 
@@ -168,6 +188,114 @@ def test_a_second_writer_is_refused_with_the_id_of_the_first(tmp_path, capsys):
             assert f"process {process.pid} is training in it" in " ".join(capsys.readouterr().err.split())
         finally:
             process.kill()
+
+
+@contextlib.contextmanager
+def under_way(place):
+    """Start an experiment of four runs on two processes; give it and its folder once two runs have some iterations."""
+    script, folder = place / "script.py", place / "experiment"
+    script.write_text(LONG)
+    process = subprocess.Popen(
+        [sys.executable, str(script), str(Path(__file__).parents[1]), str(place / "fast"), str(folder)],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=reset_signals,  # noqa: PLW1509 - there are no threads
+    )
+    try:
+        assert wait_until(lambda: sorted(count_lines(folder))[-2:-1] > [2], 120.0), "two runs have begun"
+        yield process, folder
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def count_lines(folder):
+    return [path.read_bytes().count(b"\n") for path in folder.rglob(HISTORY)]
+
+
+@pytest.mark.parametrize(
+    ("name", "everyone"),
+    [("SIGINT", True), *(pytest.param("SIGTERM", everyone, marks=SLOW) for everyone in (True, False))],
+)
+def test_a_signal_lets_every_run_finish_its_iteration(tmp_path, name, everyone):
+    """No run loses an iteration, though no checkpoint was due; the resumed experiment ends as if never stopped."""
+    number = signal.Signals[name]
+    with under_way(tmp_path) as (process, folder):
+        began, others = time.monotonic(), descendants(process.pid)
+        (os.killpg if everyone else os.kill)(process.pid, number)
+        _, errors = process.communicate(timeout=60.0)
+        assert time.monotonic() - began < 20.0
+    first, last = errors.splitlines()
+    assert first.startswith("riskgrad: stopping after this iteration; ")
+    assert last == f"riskgrad: stopped by {name} with 0 of 4 trainings finished; resume to go on"
+    assert process.returncode == 128 + number
+    assert len(others) >= 3, "two that train and one that passes on their news"
+    assert wait_until(lambda: are_gone(others)), "a process was left behind"
+    begun = [path.parent for path in folder.rglob(HISTORY)]
+    assert len(begun) == 2, "the others have not begun"
+    for place in begun:
+        run = rg.load(place)
+        assert latest_checkpoint(place).iteration == len(run.history) == count_lines(place)[0]
+        assert 2 < len(run.history) < STUDY["iterations"]
+        assert any(note.startswith(f"stopped by {name} after {len(run.history)} of 30") for note in run.notes)
+    if everyone and name == "SIGINT":
+        (tmp_path / "fast").touch()
+        options = {"risks": ["mean", "cvar:0.5"], "seeds": 2, "env_options": {"until": str(tmp_path / "fast")}, **STUDY}
+        resumed, never = (rg.experiment(Paced, resume=at, **options) for at in (folder, tmp_path / "never"))
+        assert resumed.as_dict() == never.as_dict()
+        for key, run in never.runs.items():
+            for theta in ("theta", "random_theta", "last_theta"):
+                np.testing.assert_array_equal(getattr(resumed.runs[key], theta), getattr(run, theta))
+
+
+@SLOW
+def test_a_second_signal_ends_an_experiment_at_once(tmp_path):
+    with under_way(tmp_path) as (process, folder):
+        others = descendants(process.pid)
+        for holder in folder.glob("*/*/lock"):
+            os.kill(int(holder.read_text()), signal.SIGSTOP)  # no iteration ends
+        process.send_signal(signal.SIGINT)
+        assert process.stderr is not None
+        assert process.stderr.readline() == "riskgrad: stopping after this iteration; Ctrl-C again to stop now\n"
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60.0)
+    assert (process.returncode, errors) == (130, "riskgrad: stopped at once by a second signal, SIGINT\n")
+    assert wait_until(lambda: are_gone(others)), "a process was left behind"
+
+
+def test_processes_that_were_stopped_train_again():
+    long = {"algorithm": "score:episodes=200", "iterations": 20_000, "held_out": 40, "episodes": 40}
+    told = []
+
+    def stop(label, line):
+        told.append((label, line))
+        if len(told) == 1:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    calls = [
+        (lambda **more: rg.experiment("two-roads", ["mean"], 3, **more), "0 of 3"),
+        (lambda **more: rg.frontier("two-roads", "cvar", [0.5], **more), "0 of 3"),
+    ]
+    with rg.backend.Processes(2) as backend, usual_handlers():
+        for call, count in calls:
+            told.clear()
+            with pytest.raises(Stopped, match=f"^stopped by SIGTERM with {count} trainings finished$") as caught:
+                call(backend=backend, progress=stop, **long)
+            assert (caught.value.signal, caught.value.run) == ("SIGTERM", None)
+            assert all(line is not None for _, line in told), "none was trained to its end"
+            found = call(backend=backend, **{**long, "iterations": 2})
+            assert all(run.finished for run in found.runs.values())
+
+
+@SLOW
+def test_an_experiment_that_is_killed_leaves_no_process(tmp_path):
+    with under_way(tmp_path) as (process, _):
+        others = descendants(process.pid)
+        process.kill()
+        assert wait_until(lambda: are_gone(others)), "a process was left behind"
 
 
 @pytest.mark.parametrize("page", ["/proc/nothing/page.html", "folder"])

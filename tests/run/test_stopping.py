@@ -10,7 +10,7 @@ import pytest
 from support.signals import usual_handlers
 
 from riskgrad.errors import Stopped
-from riskgrad.run.stopping import SIGNALS, StopRequest, leave, say_at_once, say_if_uncaught
+from riskgrad.run.stopping import SIGNALS, StopRequest, leave, say_at_once, say_if_uncaught, stop_here
 
 
 @pytest.fixture(autouse=True)
@@ -39,6 +39,25 @@ def test_the_second_signal_stops_at_once(first, second):
             os.kill(os.getpid(), signal.Signals[second])
         assert (caught.value.signal, stop.signal) == (second, first)
         assert [signal.getsignal(number) for number in SIGNALS] == before, "a third one acts as it would have without"
+
+
+def test_the_first_signal_alone_is_passed_on():
+    told = []
+    with StopRequest(told.append):
+        os.kill(os.getpid(), signal.SIGTERM)
+        with pytest.raises(Stopped):
+            os.kill(os.getpid(), signal.SIGINT)
+    assert told == [signal.SIGTERM]
+
+
+def test_a_signal_that_another_process_got_stops_what_is_trained_here():
+    stop_here(signal.SIGTERM)
+    with StopRequest() as first, StopRequest() as second:
+        assert (first.signal, second.signal) == ("", "")
+        stop_here(signal.SIGTERM)
+        assert (first.signal, second.signal) == ("SIGTERM", "SIGTERM")
+    with StopRequest() as later:
+        assert later.signal == ""
 
 
 @pytest.mark.parametrize("number", SIGNALS)

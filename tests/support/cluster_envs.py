@@ -1,4 +1,4 @@
-"""Environments that fail on a cluster: once, or always, at one and the same episode."""
+"""Environments that fail on a cluster: once, or always, at one and the same episode; others that take their time."""
 
 import os
 import time
@@ -65,4 +65,20 @@ class Slow(Walk):
 
     def step(self, action):
         time.sleep(0.001)
+        return super().step(action)
+
+
+class Paced(Walk):
+    """Takes some time for each step until a file is there.
+
+    Args:
+        until: the file.
+    """
+
+    def __init__(self, until):
+        self.until = Path(until)
+
+    def step(self, action):
+        if not self.until.exists():
+            time.sleep(0.002)
         return super().step(action)

@@ -57,6 +57,13 @@ class Backend(ABC):
 
     dumps: Callable[[Any], bytes] = staticmethod(pickle_plainly)  # pickles what travels to a worker, or raises
 
+    def ask_to_stop(self, number: int) -> None:  # noqa: B027 - most backends do not hear of it
+        """Ask workers to stop what they train after the iteration, and begin no other task; 0 takes that back.
+
+        Args:
+            number: of the signal that it is for.
+        """
+
     def close(self) -> None:  # noqa: B027 - most backends start nothing
         """End what was started for the work."""
 

@@ -2,7 +2,7 @@
 
 An environment that hangs inside compiled code may hold its whole process, so that no other thread of it can notice. The
 process that waits reads the beacon instead, and ends a worker whose call has not come back in time. The clock is the
-system's, the same for all processes.
+system's, the same for all processes. By the same memory the process that waits asks a worker to stop.
 """
 
 import math
@@ -26,14 +26,16 @@ class Place(NamedTuple):
 
 
 class Beacon:
-    """Four shared numbers: when the call should be over (0: nothing is called), how long it may take, seed and step.
+    """Five shared numbers: when the call should be over (0: nothing is called), how long it may take, seed and step.
+
+    The fifth is the signal by which the worker is asked to stop what it trains after the iteration (0: it is not).
 
     Args:
         context: of multiprocessing, in which the worker is started.
     """
 
     def __init__(self, context: Any) -> None:
-        self._shared = context.RawArray("d", 4)
+        self._shared = context.RawArray("d", 5)
 
     @cached_property
     def _cells(self) -> Any:
@@ -59,8 +61,16 @@ class Beacon:
 
     def calling(self) -> Place | None:
         """Give what is being called, or was when the process died; None if there is nothing."""
-        until, seconds, seed, step = self._cells
+        until, seconds, seed, step = self._cells[:4]
         return None if until == 0.0 else Place(int(seed), int(step), seconds)
+
+    def ask_to_stop(self, number: int) -> None:
+        """Ask the worker to stop because of a signal; 0 takes that back."""
+        self._cells[4] = number
+
+    def asked_by(self) -> int:
+        """Give the number of the signal by which the worker is asked to stop; 0 if it is not."""
+        return int(self._cells[4])
 
 
 _mine: list[Beacon] = []
@@ -70,6 +80,11 @@ _all_calls: list[bool] = [False]
 def light(beacon: Beacon, all_calls: bool = False) -> None:
     """Make a beacon that of this process, which is a worker; for all calls, or those that may take only so long."""
     _mine[:], _all_calls[:] = [beacon], [all_calls]
+
+
+def find_asked() -> int:
+    """Give the number of the signal by which this process, a worker, is asked to stop; 0 if it is not."""
+    return _mine[0].asked_by() if _mine else 0
 
 
 def watch(env: Any, seconds: float | None) -> Any:

@@ -7,7 +7,7 @@ environments are made once. Signals are left to this process, which ends the oth
 Each worker has its own pipe and does one task at a time; there is no thread or queue in between that could lose a task
 or an answer. Work and tasks are pickled here, before a worker sees them. While it waits, this process checks twice a
 second that every worker is alive, and that no call of an environment is overdue (see `beacon`). An interrupt
-ends the workers that are busy, without waiting for them.
+ends the workers that are busy, without waiting for them; who trains in them asks them to stop before (see `crew`).
 
 A script that uses it must be importable: put the code that it runs under `if __name__ == "__main__":`.
 """
@@ -54,6 +54,7 @@ class Processes(Backend):
         self._workers = cores() if workers is None else check_count("workers", workers)
         self._read_script = read_script
         self._crew: list[WorkerProcess] = []
+        self._asked = 0  # the signal by which workers are asked to stop
         Finalize(self, _end_workers, args=(self._crew,), exitpriority=10)  # before Python waits for its children
 
     @property
@@ -81,6 +82,16 @@ class Processes(Backend):
                 worker.kill()
             raise
 
+    def ask_to_stop(self, number: int) -> None:
+        """Ask workers to stop what they train after the iteration, and begin no other task; 0 takes that back.
+
+        Args:
+            number: of the signal that it is for.
+        """
+        self._asked = number
+        for worker in self._crew:
+            worker.beacon.ask_to_stop(number)
+
     def close(self) -> None:
         """End the processes; the next task starts new ones."""
         _end_workers(self._crew)
@@ -99,6 +110,8 @@ class Processes(Backend):
         failed: dict[int, tuple[Exception, str]] = {}
         upcoming = 0
         while upcoming < len(tasks) or any(worker.task >= 0 for worker in self._crew):
+            if self._asked:
+                upcoming = len(tasks)  # what is not begun has no answer
             for worker in self._crew:
                 if worker.ready and worker.task < 0 and upcoming < len(tasks):
                     with self._noticing_death():

@@ -67,13 +67,18 @@ def leave_to_parent(number: int, frame: FrameType | None) -> None:
     """Handle a signal by doing nothing."""
 
 
-def serve(pipe: Any, beacon: Beacon, all_calls: bool) -> None:
-    """Do tasks until the pipe ends; the beacon shows all calls of environments, or those that may take only so long."""
+def depend_on_parent() -> None:
+    """Leave signals to the process that started this one, and end when it does."""
     for number in LEFT:
         signal.signal(number, leave_to_parent)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, LEFT)
     threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def serve(pipe: Any, beacon: Beacon, all_calls: bool) -> None:
+    """Do tasks until the pipe ends; the beacon shows all calls of environments, or those that may take only so long."""
+    depend_on_parent()
     light(beacon, all_calls)
     desk = _Desk()
     with contextlib.suppress(EOFError, OSError):  # it is no longer waited for

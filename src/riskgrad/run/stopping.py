@@ -3,7 +3,8 @@
 The first SIGINT (Ctrl-C), SIGTERM or SIGHUP is noted, and a line says so at once: the training stops after the
 iteration in progress, and `Stopped` is raised with the run so far. A second one raises it at once. A signal that
 was ignored when the training began, as under nohup, stays ignored. A worker process leaves signals to the one that
-started it. Outside the main thread Python allows no handlers, and signals are left alone.
+started it, and stops when that one asks it to (see `crew`). Outside the main thread Python allows no handlers, and
+signals are left alone.
 
 `Stopped` is a KeyboardInterrupt, so that it ends a loop of trainings too, even one that catches every Exception. A
 script that does not catch it ends with one line instead of a traceback, and with the exit code that a shell gives a
@@ -18,6 +19,7 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any, Final, NoReturn, Self
 
@@ -28,22 +30,28 @@ NAMES: Final = ("SIGINT", "SIGTERM", "SIGHUP")  # the last one is not on Windows
 SIGNALS: Final = tuple(signal.Signals[name] for name in NAMES if name in signal.Signals.__members__)
 
 _hooks: set[Any] = set()
+_open: list["StopRequest"] = []
 
 
 class StopRequest:
     """A context in which the first signal is noted and the second raises `Stopped`.
+
+    Args:
+        tell: called with the number of the first signal, at once.
 
     Attributes:
         signal: the name of the signal that was noted; empty before.
         run: what is handed back; None before that is known.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, tell: Callable[[int], None] | None = None) -> None:
         self.signal = ""
         self.run: Any = None
+        self._tell = tell
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Self:
+        _open.append(self)
         if threading.current_thread() is threading.main_thread():
             for number in SIGNALS:
                 if signal.getsignal(number) not in (signal.SIG_IGN, None, leave_to_parent):
@@ -53,6 +61,7 @@ class StopRequest:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        _open.remove(self)
         self._restore()
 
     def _note(self, number: int, frame: FrameType | None) -> None:
@@ -62,6 +71,8 @@ class StopRequest:
             self._restore()
             raise say_if_uncaught(Stopped(f"stopped at once by a second signal, {name}", name, self.run))
         self.signal = name
+        if self._tell is not None:
+            self._tell(number)
         again = "Ctrl-C again" if name == "SIGINT" else f"{name} again"
         say_at_once(f"stopping after this iteration; {again} to stop now")
 
@@ -69,6 +80,12 @@ class StopRequest:
         while self._before:
             number, handler = self._before.popitem()
             signal.signal(number, handler)
+
+
+def stop_here(number: int) -> None:
+    """Let what is trained in this process stop after the iteration, for a signal that another process got."""
+    for request in _open:
+        request.signal = signal.Signals(number).name
 
 
 def say_at_once(words: str) -> None:
