@@ -26,6 +26,7 @@ from typing import Any, Self
 from riskgrad._train import train
 from riskgrad.backend import Backend, Serial, parse_backend
 from riskgrad.backend.beacon import find_asked
+from riskgrad.backend.processes import unnamed_script
 from riskgrad.backend.worker import depend_on_parent, holding_signals
 from riskgrad.errors import InputError, Stopped, refuse_unknown_keyword
 from riskgrad.run import Run
@@ -119,7 +120,7 @@ class Crew:
 
     def _open_queue(self) -> Any:
         manager = SyncManager(ctx=get_context("spawn"))
-        with holding_signals():
+        with unnamed_script(), holding_signals():
             manager.start(depend_on_parent)
         self._open.enter_context(manager)
         news = self._news = manager.Queue()

@@ -5,15 +5,17 @@ with all of its numbers, is the same for a whole run: it is a parcel, known by t
 are the same for all tasks of a batch: they are in the package of the work. The seeds are in the tasks.
 """
 
+import contextlib
 import hashlib
 import io
 import pickle
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from multiprocessing.util import Finalize
 from typing import Any, Final, Protocol
 
+from riskgrad.errors import WorkerError
 from riskgrad.making import close_or_warn
 
 PROTOCOL: Final = pickle.HIGHEST_PROTOCOL
@@ -31,6 +33,17 @@ class PicklerMaker(Protocol):
 def pickle_plainly(thing: Any) -> bytes:
     """Pickle a thing by reference to what it is made of; raise where that cannot be found by its name."""
     return pickle.dumps(thing, PROTOCOL)
+
+
+@contextlib.contextmanager
+def finding_parts() -> Generator[None]:
+    """Say in one line what to do where what was sent is made of what this process cannot find."""
+    try:
+        yield
+    except (AttributeError, ImportError) as error:
+        advice = "define it in a module that each worker can import, or in a script, above `if __name__ == '__main__':`"
+        text = f"a worker process cannot find what its task is made of ({error}); {advice}"
+        raise WorkerError(text) from error
 
 
 class Parcel:
@@ -56,7 +69,9 @@ class Parcel:
         if self.key not in _OPENED:
             if len(_OPENED) == MOST_OPENED:
                 _OPENED.popitem(last=False)[1].close()
-            _OPENED[self.key] = make(pickle.loads(self.content))  # noqa: S301 - by the process that asks for the work
+            with finding_parts():
+                recipe = pickle.loads(self.content)  # noqa: S301 - by the process that asks for the work
+            _OPENED[self.key] = make(recipe)
         _OPENED.move_to_end(self.key)
         return _OPENED[self.key]
 

@@ -103,6 +103,42 @@ def test_a_worker_says_what_it_cannot_find(tmp_path):
     assert "WorkerError: a worker process cannot find what its task is made of (Can't get attribute 'work'" in last
 
 
+UNKEPT = """
+import gymnasium, numpy as np, riskgrad as rg
+class Still(gymnasium.Env):
+    observation_space, action_space = gymnasium.spaces.Box(-1.0, 1.0, (2,)), gymnasium.spaces.Discrete(2)
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return np.zeros(2), {}
+    def step(self, action):
+        return np.zeros(2), 1.0, False, False, {}
+
+options = dict(algorithm="score:episodes=10", backend="processes:2", horizon=5, iterations=1)
+calls = [lambda: rg.train(Still, "mean", **options), lambda: rg.experiment(Still, ["mean"], 2, **options)]
+for call in calls:
+    try:
+        call()
+    except rg.errors.WorkerError as error:
+        print(error)
+
+print(rg.train("Pendulum-v1", "mean", **options).finished)
+"""
+
+
+@pytest.mark.parametrize("how", [["-"], ["-i"], ["-c", UNKEPT]], ids=["a pipe", "interactive", "a string"])
+def test_code_without_a_file_is_told_to_go_into_a_module(how):
+    """It is as in a notebook: there is nothing that another process could read."""
+    line = [sys.executable, *how]
+    done = subprocess.run(line, input=UNKEPT, capture_output=True, text=True, check=False)
+    first, second, last = done.stdout.splitlines()
+    told = "a worker process cannot find what its task is made of (Can't get attribute 'Still'"
+    assert first.startswith(told)
+    assert second.startswith(told)
+    assert "define it in a module that each worker can import" in first
+    assert last == "True", "what is found by its name is trained there"
+    assert "Traceback" not in done.stderr
+
+
 SCRIPT = """
 import os, signal
 from riskgrad.backend import Processes

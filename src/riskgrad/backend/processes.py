@@ -19,6 +19,7 @@ import sys
 from collections.abc import Callable, Generator, Sequence
 from multiprocessing.connection import wait
 from multiprocessing.util import Finalize
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, final
 
@@ -100,7 +101,7 @@ class Processes(Backend):
         """Let there be a worker for each task, as far as they may be that many; take those away that died meanwhile."""
         self._crew[:] = [worker for worker in self._crew if worker.process.is_alive()]
         context: Any = multiprocessing.get_context("spawn")
-        with contextlib.nullcontext() if self._read_script else unnamed_script():
+        with contextlib.nullcontext() if self._read_script and _has_script() else unnamed_script():
             while len(self._crew) < min(self._workers, tasks):
                 self._crew.append(WorkerProcess(context))
 
@@ -170,6 +171,12 @@ def _end_workers(crew: list[WorkerProcess]) -> None:
             worker.process.kill()
             worker.process.join(GRACE)
     crew.clear()
+
+
+def _has_script() -> bool:
+    """Whether what runs here is a module or a file that other processes can read; code from a pipe is not."""
+    script = sys.modules["__main__"]
+    return getattr(script, "__spec__", None) is not None or Path(getattr(script, "__file__", None) or "").is_file()
 
 
 @contextlib.contextmanager

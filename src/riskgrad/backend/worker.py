@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from riskgrad.backend.beacon import Beacon, Place, light
 from riskgrad.errors import WorkerError
-from riskgrad.parcels import PROTOCOL, Package, unpack
+from riskgrad.parcels import PROTOCOL, Package, finding_parts, unpack
 
 LEFT: Final = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
@@ -106,14 +106,10 @@ class _Desk:
     def work_off(self) -> bytes:
         """Do the work on the task; give (True, the answer, "") or (False, an error, where it came from), pickled."""
         try:
-            try:
+            with finding_parts():
                 if self._function is None:
                     self._function = unpack(self._content, self._parcels)
                 argument = pickle.loads(self._task)  # noqa: S301
-            except (AttributeError, ImportError) as error:
-                advice = "define it in a module that each worker can import, or above `if __name__ == '__main__':`"
-                text = f"a worker process cannot find what its task is made of ({error}); {advice}"
-                raise WorkerError(text) from error
             return pickle.dumps((True, self._function(argument), ""), PROTOCOL)
         except BaseException as error:
             return pack_failure(error)
