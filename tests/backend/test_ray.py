@@ -1,6 +1,7 @@
 """On a cluster of two nodes training ends with the bits of one process, while workers and machines die under it."""
 
 import importlib.util
+import json
 import os
 import signal
 import socket
@@ -200,21 +201,41 @@ class Still(gymnasium.Env):
 policy = rg.policy.Gibbs(lambda theta, seen: theta * np.sum(seen), dim=2, example=np.zeros(2))
 options = {"policy": policy, "horizon": 5, "iterations": 2, "seed": 0, "progress": False}
 runs = [rg.train(Still, "mean", backend=who, **options) for who in ("ray:1", "serial")]
-print(np.array_equal(runs[0].theta, runs[1].theta))
+studies = [
+    rg.experiment(Still, ["mean"], 1, episodes=20, backend=who, horizon=5, iterations=2) for who in ("ray:1", "serial")
+]
+print(np.array_equal(runs[0].theta, runs[1].theta), np.array_equal(studies[0].scores, studies[1].scores))
 """
 
 
-def test_what_a_script_defines_works_on_a_cluster(cluster, tmp_path):
+@pytest.mark.parametrize("kept", [True, False], ids=["a file", "no file"])
+def test_what_a_script_or_a_notebook_defines_works_on_a_cluster(cluster, tmp_path, kept):
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     named = {**os.environ, "RAY_ADDRESS": cluster.address}
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False, env=named)
-    assert done.stdout == "True\n", done.stderr
-    command = ["train", "two-roads", "--risk", "cvar:0.2", "--iterations", "2", "--backend", "ray", "--out", "run"]
-    line = [sys.executable, "-m", "riskgrad.cli", *command]
-    done = subprocess.run(line, capture_output=True, text=True, check=False, env=named, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    line, given = [sys.executable, str(script) if kept else "-"], None if kept else SCRIPT
+    done = subprocess.run(line, input=given, capture_output=True, text=True, check=False, env=named)
+    assert done.stdout == "True True\n", done.stderr
+
+
+def test_commands_train_on_a_cluster(cluster, tmp_path):
+    def call(*command):
+        line = [sys.executable, "-m", "riskgrad.cli", *command, "--iterations", "2"]
+        named = {**os.environ, "RAY_ADDRESS": cluster.address}
+        done = subprocess.run(line, capture_output=True, text=True, check=False, env=named, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    call("train", "two-roads", "--risk", "cvar:0.2", "--backend", "ray", "--out", "run")
     assert rg.load(tmp_path / "run").finished
+    shared = ("--backend", "ray:2", "--episodes", "50", "--json")
+    found = json.loads(call("experiment", "two-roads", "--risk", "mean", "--seeds", "2", "--out", "seeds", *shared))
+    options = {"iterations": 2, "episodes": 50}
+    assert found["scores"] == rg.experiment("two-roads", ["mean"], 2, **options).scores.tolist()
+    assert [rg.load(place).finished for place in (tmp_path / "seeds").glob("*/seed-*")] == [True, True]
+    found = json.loads(call("frontier", "two-roads", "--risk", "cvar", "--levels", "0.5", *shared))
+    family = rg.frontier("two-roads", "cvar", [0.5], **options)
+    assert [point["mean"]["value"] for point in found["points"]] == [point.mean.value for point in family.points]
 
 
 @pytest.mark.parametrize("port", ["closed", "none"])
