@@ -14,6 +14,7 @@ import pytest
 
 import riskgrad as rg
 from riskgrad.backend import Processes, Serial
+from riskgrad.backend.ray import _end_all
 from riskgrad.errors import InputError, UnknownNameError, WorkerError
 
 
@@ -186,3 +187,10 @@ def test_without_ray_one_line_names_the_extra(monkeypatch, missing):
     with pytest.raises(InputError) as told:
         rg.train("two-roads", "mean", backend="ray", iterations=1)
     assert str(told.value) == "backend must be installed, got 'ray'; pip install 'riskgrad[ray]'"
+
+
+def test_a_cluster_that_was_never_used_ends_while_ray_is_being_imported(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", types.ModuleType("ray"))  # as far as an import has got
+    ours = [False]
+    _end_all([], ours)
+    assert ours == [False]

@@ -27,10 +27,13 @@ import os, sys, time
 from pathlib import Path
 from riskgrad.run.lock import lock_folder
 with lock_folder(Path(sys.argv[1])):
+    reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
+        os.write(writer, b"begun")
         time.sleep(60)
         os._exit(0)
+    os.read(reader, 5)
     print(child, flush=True)
     time.sleep(60)
 """

@@ -9,13 +9,20 @@ import pytest
 from support.surface import INNER, Prepared, list_calls, try_strange
 
 import riskgrad as rg
+from riskgrad.registry import part_lists
 
 EVERY = 4 if os.environ.get("RISKGRAD_NEED_RELIABILITY") else 12  # of the values; benchmarks/hardening.py takes all
 
 
 @pytest.fixture(scope="module")
 def calls(tmp_path_factory):
-    return list_calls(Prepared(tmp_path_factory.mktemp("surface")))
+    listed = list_calls(Prepared(tmp_path_factory.mktemp("surface")))
+    before = [(parts, parts.parts()) for parts in part_lists()]
+    yield listed
+    for parts, known in before:  # what `rg.register` was given
+        for part in parts.parts():
+            if part not in known:
+                parts.forget(part)
 
 
 @pytest.mark.no_cover

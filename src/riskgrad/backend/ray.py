@@ -203,6 +203,8 @@ def _own_signals() -> Generator[None]:
 
 def _end_all(actors: list[RemoteActor], ours: list[bool]) -> None:
     """Let idle workers close what they made and end all; end the connection, too, if it was made here."""
+    if not (actors or ours[0]):  # nothing was begun; Ray may just be imported by somebody else
+        return
     ray: Any = sys.modules.get("ray")
     if ray is None or not ray.is_initialized():
         actors.clear()
