@@ -42,18 +42,42 @@ def test_improvement_by_hand():
     assert improvement_probability(*two) == pytest.approx((6.5 / 9.0 + 0.5) / 2.0, abs=1e-15)
 
 
-def test_the_interval_is_that_of_all_resamples():
-    """Four seeds have 256 resamples, of which the interval is the exact one; 50,000 drawn ones miss by at most an atom.
+def find_ends(values, level):
+    """The least value with so much of the values at or below it, and the largest with so much at or above it."""
+    ordered = np.sort(values)
+    place = int(np.ceil(level * len(ordered) - 1e-9)) - 1
+    return ordered[place], ordered[-1 - place]
 
-    No atom lies within five standard errors (0.0035) of the levels, so that a false alarm has a chance below 1e-6.
-    """
+
+@pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95, 0.999])
+def test_few_seeds_have_the_interval_of_all_resamples(confidence):
+    """Four seeds have 256 resamples in all, two tasks of three 729, two matrices of four and three 6,912."""
+    level = (1.0 - confidence) / 2.0
     scores = np.array([0.0, 1.0, 3.0, 10.0])
-    means = np.sort([np.mean(np.sort(drawn)[1:3]) for drawn in itertools.product(scores, repeat=4)])
-    levels = (np.arange(256) + 1) / 256
-    gaps = [abs(levels[np.flatnonzero(np.diff(means) > 0)] - level).min() for level in (0.1, 0.9)]
-    assert min(gaps) > 0.0035
-    exact = tuple(float(means[np.searchsorted(levels, level)]) for level in (0.1, 0.9))
-    assert aggregate_seeds(scores, confidence=0.8).interval == exact
+    means = [np.mean(np.sort(drawn)[1:3]) for drawn in itertools.product(scores, repeat=4)]
+    np.testing.assert_allclose(aggregate_seeds(scores, confidence=confidence).interval, find_ends(means, level))
+    tasks = np.array([[0.0, 7.0], [2.5, -1.0], [4.0, 0.5]])
+    columns = [list(itertools.product(column, repeat=3)) for column in tasks.T]
+    means = [np.mean(np.sort([*one, *two])[1:5]) for one, two in itertools.product(*columns)]
+    np.testing.assert_allclose(aggregate_seeds(tasks, confidence=confidence).interval, find_ends(means, level))
+    other = np.array([2.0, 3.0, 0.5])
+    drawn = itertools.product(itertools.product(scores, repeat=4), itertools.product(other, repeat=3))
+    shares = [np.mean([(a > b) + 0.5 * (a == b) for a in x for b in y]) for x, y in drawn]
+    np.testing.assert_allclose(compare_seeds(scores, other, confidence=confidence).interval, find_ends(shares, level))
+
+
+def test_exact_intervals_do_not_depend_on_the_seed_and_turn_with_the_sign():
+    scores = scores_of("five-seeds")
+    low, high = aggregate_seeds(scores, confidence=0.5).interval
+    assert aggregate_seeds(scores, confidence=0.5, seed=7, resamples=126).interval == (low, high)
+    assert aggregate_seeds(-scores, confidence=0.5).interval == (-high, -low)
+    assert aggregate_seeds([0.0, 1.0], confidence=0.5).interval == (0.0, 1.0)
+    assert aggregate_seeds(np.arange(30_000.0), resamples=2).value == pytest.approx(14_999.5)
+
+
+def test_fewer_resamples_than_there_are_distinct_ones_are_drawn():
+    scores = scores_of("five-seeds")
+    assert len({aggregate_seeds(scores, seed=seed, resamples=125).interval for seed in range(5)}) > 1
 
 
 @pytest.mark.parametrize("name", MATRICES)
