@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from riskgrad.errors import InputError
-from riskgrad.gradient import smoothed, sphere
+from riskgrad.gradient import batch_error, smoothed, smoothed_difference, sphere, with_batch_error
+from riskgrad.risk import Mean
 
 
 def sigmoid(thetas):
@@ -120,3 +121,19 @@ def test_other_bad_input_gets_one_line():
         smoothed(lambda t: np.full(len(t), np.nan), np.zeros(2), np.eye(2), 0.1)
     with pytest.raises(InputError, match="objective must give 4 finite values"):
         smoothed(lambda t: t, np.zeros(2), np.eye(2), 0.1)
+
+
+@pytest.mark.parametrize(("n", "d"), [(1, 3), (2, 3), (3, 3), (5, 3), (1, 1)])
+def test_the_error_of_one_batch_combines_directions_and_episodes(n, d):
+    # a full basis leaves only the error over episodes; of a single direction of three nothing is known
+    rng = np.random.default_rng(7)
+    directions, values, weights = sphere(rng, n, d, True), rng.normal(size=40), rng.uniform(0.5, 1.5, size=(2 * n, 40))
+    gradient = smoothed_difference(Mean().estimate(values, weights), directions, 0.2)
+    own = batch_error(Mean(), values, weights, directions, 0.2)
+    found = with_batch_error(gradient, Mean(), values, weights, directions, 0.2).standard_error
+    if n == d:
+        assert found == own > 0.0
+    elif n == 1:
+        assert math.isnan(found)
+    else:
+        assert found == math.hypot(gradient.standard_error, own) > own

@@ -1,7 +1,7 @@
 """Gradients of a risk measure as pure functions: from perturbed values alone, or from the policy's score.
 
-`smoothed` sees only a function thetas -> rho_hat, so it serves any measure and any policy; `score` needs the measure's
-influence and the policy's score, and then needs no perturbation. `sphere` draws the unit vectors of the former.
+`smoothed` needs only a function thetas -> rho_hat, so it works for any measure and any policy; `sphere` draws its unit
+vectors. `score` needs the measure's influence and the policy's score, but no perturbed parameters.
 """
 
 from riskgrad.gradient._directions import sphere as sphere

@@ -3,7 +3,7 @@
 Independent rows are normalized Gaussian vectors. Orthogonal ones come in blocks of d (the last block may be shorter):
 each block is made from Gaussian vectors by Gram-Schmidt (see `kernels.orthogonal`) and is then Haar-distributed, so
 every single row is uniform on the sphere and the estimate of `lm:del_rho_mu_2` stays unbiased. Blocks are independent
-of each other. One whole block measures every direction once: for a linear function the estimate is then exact.
+of each other. One whole block is an orthonormal basis: for a linear function the estimate is then exact.
 """
 
 import numpy as np

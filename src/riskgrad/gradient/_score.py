@@ -7,14 +7,14 @@ distortion (`lm:nabla_rho_g`). With importance weights w_i, normalized to sum to
     c sum_i w_i (influence_i - sum_j w_j influence_j) Z_i,   c = ess / (ess - 1),   ess = 1 / sum w_i^2
 
 which, but for c, is the derivative of the self-normalized estimate of the risk. An influence is defined up to a
-constant, and E[Z] = 0: the weighted mean is the baseline. It uses the episodes' own influences, which shrinks the
-estimate; c undoes that exactly for equal weights, where c = m / (m - 1) and the gradient of the mean is unbiased. It
+constant, and E[Z] = 0: the weighted mean is the baseline. The baseline uses the episodes' own influences, which shrinks
+the estimate; c undoes that exactly for equal weights, where c = m / (m - 1) and the gradient of the mean is unbiased. c
 is kept at most 2.
 
-The error comes from groups: the batch is cut into 8 runs of equally many episodes (up to 7 at the end are left out of
-the error), each gives its own gradient with its own influence, and their spread is the error. That costs one more pass
-over the batch; no array of scores per episode [m, d] is made. In groups much smaller than one over the tail's mass a
-tail measure is nearly neutral, and so is its error.
+The error comes from groups: the batch is cut into 8 groups of equally many consecutive episodes (up to 7 at the end
+are left out), each group gives a gradient with its own influence, and the spread of these gradients is the error. That
+costs one more pass over the batch; no array of scores per episode [m, d] is made. In groups much smaller than one over
+the tail's mass a tail measure is nearly the mean, and the error is then nearly that of the mean's gradient.
 """
 
 from typing import Final
@@ -49,11 +49,12 @@ def score(
         policy: the policy whose gradient is wanted.
         theta: its parameters [d].
         batch: m >= 2 recorded episodes.
-        weights: importance ratios psi [m] of the policy over the one that acted, up to a factor; None where it acted.
+        weights: importance ratios psi [m] of `policy` over the one that acted, up to a factor; None if `policy` acted.
         with_error: whether to estimate the error, at the price of one more pass over the batch.
 
     Returns:
-        the estimate with its standard error over batches; NaN if not asked for, or below 16 episodes.
+        the estimate with its standard error over batches, which is NaN if it was not asked for, below 16 episodes, or
+        where all weights of a group are 0.
     """
     m = len(batch.values)
     if m < 2:
@@ -70,7 +71,7 @@ def score(
         return Gradient(vector, float("nan"))
     rows = _coefficients(risk, values, shares)
     parts = np.stack([_sum_scores(policy, at, batch, row, g * size) for g, row in enumerate(rows)])
-    # a group counts by the mass that it holds, as it does in the self-normalized whole
+    # a group counts by its share of the weights, as in the self-normalized estimate of the whole batch
     held = (masses / np.sum(masses))[:, np.newaxis]
     spread = float(np.sum(held**2 * (parts - np.sum(held * parts, axis=0)) ** 2))
     return Gradient(vector, float(np.sqrt(spread * GROUPS / (GROUPS - 1))))
@@ -86,16 +87,16 @@ def _check_weights(weights: ArrayLike | None, m: int) -> FloatArray:
 
 
 def _coefficients(risk: RiskMeasure, values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Give what each episode's score is multiplied by [G, m], each row taken on its own."""
+    """Give the factor of each episode's score [G, m], for values and weights [G, m] of G separate batches."""
     masses = weights / np.sum(weights, axis=-1, keepdims=True)
     influence = risk.influence(values, weights)
     centered = masses * (influence - np.sum(masses * influence, axis=-1, keepdims=True))
-    # ess / (ess - 1), no more than 2
+    # a division by 1 - 1 / ess, which multiplies by c = ess / (ess - 1), at most 2
     return centered / (1.0 - np.minimum(np.sum(masses * masses, axis=-1, keepdims=True), 0.5))
 
 
 def _sum_scores(policy: Policy, theta: FloatArray, batch: Episodes, coefficients: FloatArray, first: int) -> FloatArray:
-    """Sum the scores [d] of as many episodes as there are coefficients, from episode `first` on."""
+    """Sum the scores [d] of consecutive episodes from `first` on, each times its entry of coefficients [m]."""
     offsets = batch.offsets[first : first + len(coefficients) + 1]
     visits = slice(int(offsets[0]), int(offsets[-1]))
     per_visit = np.repeat(coefficients, np.diff(offsets)) * batch.counts[visits]

@@ -4,13 +4,13 @@
 
 Its mean over directions is the gradient of rho averaged over the ball of radius mu (`eq:rho_mu`).
 
-The reported error is about that mean. What it can see is how the terms differ from direction to direction:
+The reported error is about that mean. It is estimated from how the terms differ from direction to direction:
 
 - Independent directions: the spread of the n terms d s_i v_i, which is unbiased whatever the function.
 - A block of r < d orthogonal directions is sampling without replacement: the same spread times 1 - r / d. This is
   exact for a linear function; noise in the values is then counted with the factor 1 - r / d as well.
 - One whole block of d is a full finite difference: its direction error is zero for a linear function, but it does not
-  show the noise in the values, so that the error is NaN. Several blocks are independent, and their spread is the error.
+  show the noise in the values, so the error is NaN. Several blocks are independent, and their spread is the error.
 
 Noise that all directions share, as when one batch of episodes serves every perturbed policy, moves all terms alike and
 cannot be seen here; `batch_error` estimates it from the batch.
@@ -107,12 +107,15 @@ def with_batch_error(
     directions: FloatArray,
     smoothing: float,
 ) -> Gradient:
-    """Give a gradient from one batch with the batch's own error beside that of the directions.
+    """Give a gradient from one batch whose error combines that over directions with that over episodes.
 
-    A full finite difference has no error of its directions. The arguments are those of `batch_error`.
+    The error over directions counts as 0 where they are a full basis, and it is NaN for a single one of several. The
+    other arguments are those of `batch_error`.
     """
+    n, d = directions.shape
+    between = 0.0 if n == d and np.isnan(gradient.standard_error) else gradient.standard_error
     own = batch_error(risk, values, weights, directions, smoothing)
-    return Gradient(gradient.vector, float(np.hypot(np.nan_to_num(gradient.standard_error), own)))
+    return Gradient(gradient.vector, float(np.hypot(between, own)))
 
 
 def batch_error(
@@ -120,15 +123,16 @@ def batch_error(
 ) -> float:
     """Estimate the standard error of a smoothed gradient over its episodes.
 
-    The episodes of every perturbed policy are cut into the same 8 groups; each group gives a gradient along the same
-    directions, and their spread gives the error of the whole. With one batch for all perturbed policies this is the
-    part that the directions cannot show. Along fewer than d directions it is a little too large, since it holds what
-    the directions make of the noise as well.
+    The episodes of every perturbed policy are cut into the same groups: 8, or fewer so that each has at least 4
+    episodes. Each group gives a gradient along the same directions, and the spread of these gradients gives the error
+    of the whole. With one batch for all perturbed policies this is the part of the error that the directions cannot
+    show. With fewer than d directions it is a little too large, since it also contains the noise that the choice of
+    directions adds.
 
     Args:
         risk: the measure.
-        values: returns [2n, m], or [m] for one batch.
-        weights: ratios [2n, m], or None.
+        values: returns [2n, m], or [m] for one batch; rows i and n + i are the + and - of direction i.
+        weights: ratios [2n, m] of one reweighted batch; None where each perturbed policy acted.
         directions: unit vectors [n, d].
         smoothing: mu.
 
@@ -161,22 +165,23 @@ def _check_arguments(theta: ArrayLike, directions: ArrayLike, smoothing: float) 
 
 
 def _is_orthogonal(directions: FloatArray) -> bool:
-    """Tell whether every block of d consecutive directions is orthogonal; a lone direction is not."""
+    """Say whether every block of d consecutive directions is orthogonal; False for a single direction."""
     n, d = directions.shape
     if n < 2:
         return False
     blocks = (directions[start : start + d] for start in range(0, n, d))
-    # a yes or no that reaches the reported error only, so that a BLAS product is no harm
+    # the answer affects the reported error only, so a BLAS product, whose last bits may differ by machine, is safe
     return all(np.allclose(b @ b.T, np.eye(len(b)), rtol=0.0, atol=ORTHOGONAL_TOLERANCE) for b in blocks)
 
 
 def _block_error(slopes: FloatArray, directions: FloatArray) -> float:
-    """Standard error of a sum over independent blocks of orthogonal directions.
+    """Compute the standard error of the estimate from independent blocks of orthogonal directions.
 
-    The estimate is the average of block estimates E_b weighted by r_b / n. A whole block has the variance N of its
-    noise alone. A block of r < d has S + N, where S = (1 - r / d) d^2 sum s^2 / r^2: that noise is d / r times N, of
-    which S already holds d / r - 1 times. With one whole block and a shorter one, N is half of what their gap holds
-    beyond S; the variance is kept from falling below 0, so that there it is a little too large on average.
+    The estimate is the average of the block estimates E_b, weighted by r_b / n. A whole block has variance N, from the
+    noise in the values alone. A block of r < d directions has variance S + N, where S = (1 - r / d) d^2 sum s^2 / r^2:
+    its noise has variance N d / r, of which S already contains N (d / r - 1). With one whole block and a shorter one, N
+    is estimated as half of ||E_1 - E_2||^2 - S; a negative total variance is set to 0, so that it is then a little too
+    large on average.
     """
     n, d = directions.shape
     whole, rest = divmod(n, d)
