@@ -16,7 +16,7 @@ and the estimators differ only in S_i:
 
 Rows are worked through in blocks that stay in the cache. Every row is summed in an order that depends on m alone, so
 that a row's result does not depend on which other rows came with it. Bad numbers need no pass of their own: NaN and
-infinite returns sort to the ends of a row, and the loop over the weights sees the rest.
+infinite returns sort to the ends of a row, and the loop over the weights finds bad weights.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskgrad.checks import are_usable, as_reals, return_rule
+from riskgrad.checks import LARGEST_RETURN, are_usable, as_reals, return_rule
 from riskgrad.distortion import DistortionFunction
 from riskgrad.errors import InputError
 from riskgrad.kinds import checks_kinds
@@ -59,7 +59,7 @@ class Sample:
         return np.broadcast_shapes(self.values.shape[:-1], rows)
 
     def mean(self) -> FloatArray:
-        """The (self-normalized) mean of each row [...]."""
+        """Compute the (self-normalized) mean of each row [...]."""
         if self.weights is None:
             return np.mean(self.values, axis=-1)
         center = self.values[..., :1]  # shifting by a sample keeps the digits when the returns are large and alike
@@ -68,7 +68,7 @@ class Sample:
             found = center[..., 0] + shifted / np.sum(self.weights, axis=-1)
         if np.isfinite(found).all():
             return found
-        # huge weights times huge returns: shares of the largest weight say the same
+        # huge weights times huge returns overflowed: shares of the largest weight have the same mean
         return Sample(self.values, self.weights / np.max(self.weights, axis=-1, keepdims=True)).mean()
 
 
@@ -88,7 +88,7 @@ def check_sample(values: ArrayLike, weights: ArrayLike | None) -> Sample:
 
 
 def check_shapes(values: ArrayLike, weights: ArrayLike | None) -> Sample:
-    """Check the shapes only, for estimators that meet bad numbers anyway on their way through the data."""
+    """Check the shapes only, for estimators that find bad numbers themselves while they work through the data."""
     returns = as_reals("values", values)
     if returns.ndim == 0 or returns.shape[-1] == 0:
         raise InputError("values", "hold at least one return along the last axis", f"shape {returns.shape}")
@@ -108,10 +108,11 @@ def check_shapes(values: ArrayLike, weights: ArrayLike | None) -> Sample:
 
 def refuse_bad_values(values: FloatArray) -> None:
     """Raise if any return is NaN, infinite or too large, naming the first."""
-    # NaN if there is one; two quick passes, and no array in between
-    ends = np.array([np.min(values, initial=0.0), np.max(values, initial=0.0)])
-    if not are_usable(ends).all():
-        good = are_usable(values)
+    # one quick pass for nearly all samples: where the sum of the squares is small enough, so is each return
+    if np.vdot(values, values) <= LARGEST_RETURN**2:
+        return
+    good = are_usable(values)
+    if not good.all():
         where = tuple(int(i) for i in np.argwhere(~good)[0])
         got = f"{values[where]} at {_index_text(where)}"
         raise InputError("values", return_rule(float(values[where])), got, "no episode is dropped silently")
@@ -145,7 +146,7 @@ def mean_of_products(sample: Sample) -> FloatArray:
 
 
 def refuse_overflow(estimate: FloatArray) -> FloatArray:
-    """Give an estimate that weights and returns without fault lead to; refuse one that is too large for a number."""
+    """Give an estimate from finite weights and returns as it is; refuse one that overflowed."""
     if not np.isfinite(estimate).all():
         rule = "give an estimate that fits into 64 bits"
         raise InputError("weights times values", rule, "an overflow", "self-normalized estimators do not overflow")
@@ -154,7 +155,7 @@ def refuse_overflow(estimate: FloatArray) -> FloatArray:
 
 def distorted_mean(g: DistortionFunction, values: FloatArray) -> FloatArray:
     """Give `eq:hat_rho_G1` for each row of values [..., m]: a sort and one product with fixed coefficients."""
-    in_order = values.ndim == 1 and bool(np.all(values[:-1] <= values[1:]))  # as many measures of one sample find it
+    in_order = values.ndim == 1 and bool(np.all(values[:-1] <= values[1:]))  # as where many measures share one sample
     ordered = values if in_order else np.sort(np.ascontiguousarray(values), axis=-1)
     if not are_usable(ordered[..., [0, -1]]).all():
         refuse_bad_values(values)
