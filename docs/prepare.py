@@ -172,7 +172,7 @@ def describe_options() -> str:
 
     parts = [f"## rg.train\n\n{_option_table(TrainOptions)}\n"]
     parts += [f"## rg.{kind.__name__}\n\n`algorithm=\"{name}\"`, or a value.\n\n{_option_table(kind)}\n"
-              for name, kind in ALGORITHMS.named().items()]  # fmt: skip
+              for name, kind in ALGORITHMS.by_name().items()]  # fmt: skip
     return "\n".join(parts)
 
 

@@ -22,7 +22,7 @@ _LISTS: "list[PartList[Any]]" = []
 
 
 class PartList(Generic[Part]):
-    """The parts of one kind: those of a folder, in the order of their names, and those that were registered.
+    """The parts of one kind: those of a folder, in the order of its files, and those that were registered.
 
     Args:
         kind: what a part is called in messages, such as "risk".
@@ -50,20 +50,20 @@ class PartList(Generic[Part]):
         """Give the folder's parts by the names of their classes, for the folder's `__init__`."""
         return {part.__name__: part for part in self.parts()}
 
-    def named(self) -> dict[str, Part]:
+    def by_name(self) -> dict[str, Part]:
         """Give the parts that a string can name, by that name."""
         return {part.name: part for part in self.parts() if part.name}
 
     def find(self, name: str, advice: str = "") -> Part:
         """Give the part of a name; offer the nearest one where there is none."""
-        known = self.named()
+        known = self.by_name()
         if name not in known:
             raise UnknownNameError(self.kind, name, known, advice)
         return known[name]
 
     def register(self, part: Part) -> Part:
         """Add a part from outside; refuse a name that is taken."""
-        if part.name and part.name in self.named() and self.named()[part.name] is not part:
+        if part.name and part.name in self.by_name() and self.by_name()[part.name] is not part:
             raise InputError("name", f"be new among the names of {self.kind}", part.name)
         if part not in self._registered:
             self._registered.append(part)
@@ -110,7 +110,7 @@ def register(part: Part) -> Part:
 
 
 def write_name(name: str, *values: float | str) -> str:
-    """Write how a string calls a part: its name, its numbers in as few digits as they read back, and words, if any."""
+    """Write how a string calls a part: its name, its numbers in the fewest digits that read back, and words, if any."""
     words = [value if isinstance(value, str) else repr(value).removesuffix(".0") for value in values]
     return ":".join([name, *(word for word in words if word)])
 

@@ -83,11 +83,11 @@ def make_log():
 
 
 SOURCES = {
-    "a finite model": (lambda: "two-roads", sorted(ALGORITHMS.named()), {}),
+    "a finite model": (lambda: "two-roads", sorted(ALGORITHMS.by_name()), {}),
     "a finite model, with memory": (lambda: "two-roads", ["offp-sf", "critic"], {"memory": "both"}),
-    "compiled": (lambda: "CartPole-v1", sorted(ALGORITHMS.named()), {"horizon": 30}),
+    "compiled": (lambda: "CartPole-v1", sorted(ALGORITHMS.by_name()), {"horizon": 30}),
     "compiled, normalized": (lambda: "CartPole-v1", ["onp-sf"], {"horizon": 30, "normalize": True}),
-    "Gymnasium": (lambda: Walk, sorted(ALGORITHMS.named()), {}),
+    "Gymnasium": (lambda: Walk, sorted(ALGORITHMS.by_name()), {}),
     "Gymnasium, normalized": (lambda: Walk, ["onp-sf"], {"normalize": True}),
     "a log": (make_log, ["offp-sf", "score"], {}),
 }

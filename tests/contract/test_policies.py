@@ -52,7 +52,7 @@ KINDS = [
 
 def fitted():
     """Give what each policy with a name is for each kind of observation and action, where it is something."""
-    for name, kind in POLICIES.named().items():
+    for name, kind in POLICIES.by_name().items():
         for gives, takes in KINDS:
             try:
                 policy = kind.fit(gives, takes)
@@ -108,7 +108,7 @@ def test_broken_policies_are_caught(name, method, words):
 
 def test_every_policy_is_exported_and_in_the_contract():
     """The torch adapter has tests of its own, since it needs an extra."""
-    named = set(POLICIES.named().values())
+    named = set(POLICIES.by_name().values())
     for kind in POLICIES.parts():
         assert getattr(policies, kind.__name__) is kind
         assert kind.__name__ in policies.__all__

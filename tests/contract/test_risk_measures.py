@@ -94,7 +94,7 @@ def test_broken_measures_are_caught(measure, words):
 @pytest.mark.parametrize(("folder", "parts"), [(distortion, distortion.DISTORTIONS), (risk, risk.MEASURES)])
 def test_every_final_class_of_a_folder_is_one_of_its_names(folder, parts):
     assert {name: getattr(folder, name) for name in parts.exports()} == parts.exports()
-    assert set(parts.named()) <= set(risk.builders())
+    assert set(parts.by_name()) <= set(risk.builders())
 
 
 def test_one_class_adds_a_measure_and_a_distortion_to_every_list():

@@ -10,7 +10,7 @@ from riskgrad.kernels.compile import fresh_kernel
 @fresh_kernel
 def call_all(values, begin, end, numbers):
     arrays.sort_part(values, begin, end)
-    return arrays.filled(3, 2.5), arrays.largest(numbers), arrays.doubled(values), arrays.doubled(numbers)
+    return arrays.full_array(3, 2.5), arrays.largest(numbers), arrays.lengthen(values), arrays.lengthen(numbers)
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 7, 64, 1001])

@@ -1,5 +1,8 @@
 """exp, log, sine and cosine against the C library, alone and several at a time."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -207,3 +210,21 @@ def test_tangents_of_many_numbers_are_those_of_each():
     assert answer.tobytes() == expected.tobytes()
     tanhs(x, x)
     assert x.tobytes() == expected.tobytes()
+
+
+def test_many_numbers_run_compiled_once_numba_is_loaded():
+    """In a process of its own: before numba is loaded nothing loads it, and few numbers do not load the loops."""
+    script = """
+import sys, numpy as np
+from riskgrad.kernels.formulas import MANY, log1p_of
+name, many = "riskgrad.kernels.elementary", np.linspace(-1.0, 9.0, MANY)
+found = [log1p_of(many), name in sys.modules or "numba" in sys.modules]
+import riskgrad.kernels.compile
+log1p_of(many[:-1])
+found.append(name in sys.modules)
+found += [log1p_of(many), name in sys.modules]
+assert found[1:3] == [False, False] and found[4], found
+assert found[0].tobytes() == found[3].tobytes() and found[0][0] == -np.inf
+"""
+    done = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

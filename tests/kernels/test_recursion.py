@@ -72,3 +72,40 @@ def test_atoms_close_to_the_first_of_a_cluster_join_it(width):
             clusters.append([value, mass])
     found = np.stack(merge_atoms(values, masses, width), axis=1)
     assert np.array_equal(found, np.array(clusters))
+
+
+@pytest.mark.parametrize("width", [0.05, 0.5, 100.0])
+def test_returns_within_a_width_of_the_first_move_together_and_come_back_from_there(width):
+    rng, nodes = np.random.default_rng(2), 6
+    incoming, source, _, weight, _ = graph(rng, nodes, 20)
+    shift, (values, masses, begin) = rng.normal(size=20), layer(rng, nodes)
+    found, mass, ends = advance_mass(values, masses, begin, incoming, source, shift, weight, width, 10**6)
+    clusters, place = [], {}
+    for j in range(nodes):
+        edges = range(incoming[j], incoming[j + 1])
+        came = [(values[k] + shift[e], e, k) for e in edges for k in range(begin[source[e]], begin[source[e] + 1])]
+        assert ends[j] == len(clusters)
+        for value, e, k in sorted(came):
+            if len(clusters) == ends[j] or value - clusters[-1][0] > width:
+                clusters.append([value, 0.0])
+            clusters[-1][1] += masses[k] * weight[e]
+            place[e, k] = len(clusters) - 1
+    assert np.array_equal(np.stack([found, mass], axis=1), clusters)
+
+    influence, totals = rng.normal(size=len(found)), np.zeros(20)
+    adjoint = pull_adjoints_back(values, masses, begin, found, influence, ends, incoming, source, shift, weight, totals)
+    plain, plain_totals = np.zeros(len(values)), np.zeros(20)
+    for e, k in sorted(place):
+        plain[k] += weight[e] * influence[place[e, k]]
+        plain_totals[e] += masses[k] * influence[place[e, k]]
+    assert np.array_equal(adjoint, plain)
+    assert np.array_equal(totals, plain_totals)
+
+
+def test_where_nothing_is_nothing_moves():
+    none, edges = np.zeros(0), np.zeros(1, dtype=np.int64)
+    begin, incoming = np.zeros(3, dtype=np.int64), np.array([0, 1, 1])
+    found, mass, ends = advance_mass(none, none, begin, incoming, edges, np.ones(1), np.ones(1), 0.0, 10)
+    assert len(found) == len(mass) == 0
+    assert np.array_equal(ends, begin)
+    assert all(len(part) == 0 for part in merge_atoms(none, none, 0.0))

@@ -5,8 +5,9 @@ from scipy import stats
 
 from riskgrad.kernels import streams
 from riskgrad.kernels.compile import kernel
+from riskgrad.kernels.formulas import exp_of, log_of
 from riskgrad.kernels.lane_choice import bend_lanes
-from riskgrad.random import GOLDEN, Purpose, Stream, mix
+from riskgrad.random import ENVIRONMENT, GOLDEN, Purpose, Stream, mix
 
 SIZE = 400_000
 
@@ -45,6 +46,45 @@ def test_laws():
         assert stats.kstest(many(kind, SIZE), law.cdf).pvalue > 1e-4
 
 
+def plain_normals(size):
+    """The ziggurat in plain Python, and how many of its numbers came from a wedge or the tail."""
+    with np.errstate(over="ignore"):
+        words = mix(np.uint64(12345) + np.arange(1, 2 * size, dtype=np.uint64) * np.uint64(GOLDEN))
+    stream, found, wedges, tails = (int(word) for word in words), [], 0, 0
+
+    def uniform():
+        return (next(stream) >> 11) * 2.0**-53
+
+    def exponential():
+        return -float(log_of(1.0 - uniform()))
+
+    while len(found) < size:
+        bits = next(stream)
+        layer, position = bits % 256, 2.0 * 2.0**-53 * (bits >> 11) - 1.0
+        x = position * streams.EDGES[layer]
+        if abs(x) < streams.EDGES[layer + 1]:
+            found.append(x)
+        elif layer == 0:
+            beyond = exponential() / streams.LAST_EDGE
+            while 2.0 * exponential() <= beyond * beyond:
+                beyond = exponential() / streams.LAST_EDGE
+            found.append(np.copysign(streams.LAST_EDGE + beyond, position))
+            tails += 1
+        else:
+            low, high = streams.HEIGHTS[layer : layer + 2]
+            if low + uniform() * (high - low) < exp_of(-0.5 * x * x):
+                found.append(x)
+                wedges += 1
+    return found, wedges, tails
+
+
+def test_normal_and_exponential_numbers_are_those_of_plain_python():
+    expected, wedges, tails = plain_normals(30_000)
+    assert min(wedges, tails) > 3
+    assert many(1, 30_000).tolist() == expected
+    assert np.array_equal(many(2, 1000), -log_of(1.0 - many(0, 1000)))
+
+
 def test_normal_tail_and_moments():
     """Each figure within 4 standard errors: a false-alarm rate of 6e-5 each, with a fixed seed."""
     found = many(1, SIZE)
@@ -77,7 +117,7 @@ def test_streams_begin_where_the_keys_say():
         start = mix(np.array([key + np.uint64(8) * golden]))[0]
         first = mix(np.array([start + golden]))[0]
     assert actions[0] == start
-    assert stream[0] != start
+    assert stream[0] == mix(np.array([start ^ np.uint64(ENVIRONMENT)]))[0]
     assert streams.uniform(actions) == float(first >> np.uint64(11)) * 2.0**-53
 
 

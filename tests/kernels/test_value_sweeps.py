@@ -131,3 +131,25 @@ def test_both_sweeps_are_those_of_plain_sums(name, with_cells):
     np.testing.assert_allclose(gains, plain_gains, rtol=0.0, atol=1e-6 * np.max(utility))
     np.testing.assert_allclose(weights, plain_weights, rtol=1e-12)
     np.testing.assert_allclose(visits, plain_visits, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_values_are_read_between_the_knots_of_a_state_and_time(name):
+    """At knots, between them and beyond them; where a state cannot be reached, there is nothing to read."""
+    graph, _ = graph_of(name, with_cells=False)
+    layout, rng, size = graph.layout, np.random.default_rng(2), 500
+    layout.hi[1] = -1
+    values = rng.normal(size=int(layout.node[-1]))
+    states, times = rng.integers(0, layout.n_states, size), rng.integers(0, layout.horizon, size)
+    sums, found = (
+        np.where(np.arange(size) % 3, 2.0 * rng.normal(size=size), rng.choice(layout.knots, size)),
+        np.empty(size),
+    )
+    value_sweeps.read_values(layout, values, states, times, sums, found)
+    for k in range(size):
+        q, expected = times[k] * layout.n_states + states[k], 0.0
+        if layout.hi[q] >= 0:
+            knots = knots_at(layout, times[k])[layout.lo[q] : layout.hi[q] + 1]
+            expected = np.interp(sums[k], knots, values[layout.node[q] : layout.node[q] + len(knots)])
+        assert found[k] == pytest.approx(expected, rel=1e-12, abs=1e-12)
+    value_sweeps.read_values(layout, values, states[:0], times[:0], sums[:0], found[:0])

@@ -1,4 +1,4 @@
-"""One step uphill: the paper's constant step and Adam; a file here is one more."""
+"""Rules for one step uphill: the paper's constant step and Adam; a new file in this folder adds another rule."""
 
 from typing import TYPE_CHECKING
 

@@ -24,9 +24,9 @@ class Adam(Ascent):
     """Adam: running means of the gradient and of its square, with the bias of their start removed.
 
     Attributes:
-        step_size: how far a coordinate moves when its gradient keeps its sign, positive.
-        mean_decay: memory of the mean, in [0, 1).
-        square_decay: memory of the square, in [0, 1).
+        step_size: how far a coordinate moves in one step while its gradient is constant, positive.
+        mean_decay: the part of the running mean that each step keeps, in [0, 1).
+        square_decay: the part of the running mean of squares that each step keeps, in [0, 1).
         clip: largest norm of a gradient; longer ones are shortened to it.
     """
 
@@ -50,7 +50,7 @@ class Adam(Ascent):
     def step(
         self, theta: FloatArray, gradient: FloatArray, moments: Moments
     ) -> tuple[FloatArray, dict[str, FloatArray]]:
-        """Move theta [d] along the gradient [d]."""
+        """Move theta [d] along the gradient [d]; give the new theta and the new moments."""
         slope = shorten(gradient, self.clip)
         steps = moments["steps"] + 1.0
         mean = self.mean_decay * moments["mean"] + (1.0 - self.mean_decay) * slope

@@ -1,10 +1,10 @@
 """What an ascent is: one step uphill along a gradient, and what it remembers between steps.
 
-An ascent is frozen; its running moments of the gradient are plain arrays that it takes and gives back, so that a
-checkpoint can hold them. A string names one: `adam:0.1`, `constant:0.5`, with more numbers after commas as in
-`adam:0.1,clip=5`; `str(ascent)` gives it back, and `parse` reads it.
+An ascent is frozen; its running moments of the gradient are plain arrays that `step` takes and gives back, so that a
+checkpoint can hold them. A string names an ascent: `adam:0.1`, `constant:0.5`, with more numbers after commas as in
+`adam:0.1,clip=5`. `parse_ascent` reads such a string, and `str(ascent)` writes it.
 
-To add one: a file here with a final, frozen dataclass that is an `Ascent`, whose first field is `step_size`.
+To add an ascent: a file here with a final, frozen dataclass that is an `Ascent`, whose first field is `step_size`.
 """
 
 import math
@@ -25,10 +25,10 @@ Moments = Mapping[str, FloatArray]
 
 
 class Ascent(ABC):
-    """One step uphill.
+    """A rule for one step uphill.
 
     Attributes:
-        name: how a string calls it.
+        name: the name of the ascent in a string.
         step_size: how long a step is, positive.
         clip: largest norm of a gradient; longer ones are shortened to it.
     """
@@ -47,8 +47,8 @@ class Ascent(ABC):
     ) -> tuple[FloatArray, dict[str, FloatArray]]:
         """Move theta [d] along the gradient [d]; give the new theta and the new moments."""
 
-    def shortened(self, factor: float) -> "Ascent":
-        """Give the same ascent with steps times a factor."""
+    def scale_step(self, factor: float) -> "Ascent":
+        """Give the same ascent with its step size multiplied by a factor."""
         own: Any = self
         return replace(own, step_size=self.step_size * factor)
 
@@ -74,7 +74,7 @@ def parse_ascent(step_size: "float | str | Ascent") -> Ascent:
 
     Args:
         step_size: an ascent; a number, which is the paper's constant step; or a string, `adam:0.1` or `constant:0.5`,
-            with `,name=number` for what else it takes.
+            with `,name=number` for each further field.
     """
     if isinstance(step_size, Ascent):
         return step_size

@@ -17,7 +17,7 @@ class ConstantStep(Ascent):
 
     Attributes:
         step_size: alpha, positive.
-        clip: largest norm of a gradient; longer ones are shortened to it. Infinity, the paper's, never clips.
+        clip: largest norm of a gradient; longer ones are shortened to it. The default, infinity, is the paper's.
     """
 
     name = "constant"
@@ -32,7 +32,7 @@ class ConstantStep(Ascent):
     def step(
         self, theta: FloatArray, gradient: FloatArray, moments: Moments
     ) -> tuple[FloatArray, dict[str, FloatArray]]:
-        """Move theta [d] along the gradient [d]."""
+        """Move theta [d] along the gradient [d]; give the new theta and the moments as they were."""
         return theta + self.step_size * shorten(gradient, self.clip), dict(moments)
 
     __str__ = Ascent.__str__

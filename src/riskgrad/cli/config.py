@@ -39,7 +39,7 @@ def read_config(path: Path, flags: Mapping[str, type]) -> dict[str, Any]:
         words = f"{path} was changed since its run wrote it, and may be damaged; if that was you, delete its last line"
         warnings.warn(words, RuntimeWarning, stacklevel=2)
     if CANNOT in values:
-        rule = "hold all that repeats its run"
+        rule = "hold all that is needed to repeat its run"
         advice = "repeat the run from Python, or give these as flags and delete the line"
         raise InputError(str(path), rule, f"{CANNOT} = {values[CANNOT]}", advice)
     for key in values:

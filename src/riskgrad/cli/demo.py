@@ -14,7 +14,7 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder for the report and the picture.")] = Path("riskgrad-demo"),
     seed: Seed = 0,
 ) -> None:
-    """Train a risk-neutral and a risk-averse policy on a maze, and show what risk-sensitivity bought.
+    """Train a risk-neutral and a risk-averse policy on a maze, and show how they differ.
 
     Example: riskgrad demo --out riskgrad-demo
     """
@@ -22,9 +22,9 @@ def demo(
     from riskgrad.run.live import Live  # noqa: PLC0415
 
     say(
-        "A maze with two ways to the goal: a short one past a guard, who is seldom there and then costs dearly, and a "
-        "long one round.\nTwo policies learn it: one for the mean return, one for its worst days (the worst 1 in 20). "
-        "The first time, loops are compiled too."
+        "A maze with two ways to the goal: a short one past a guard, who is seldom there but then costs a lot, and a "
+        "long one around.\nTwo policies learn it: one for the mean return, one for its worst days (the worst 1 in 20). "
+        "The first time, code is compiled too."
     )
     runs = story.train_both(seed, lambda name: Live(console, None, f"{name:7}"))
     say("Both play the same fresh episodes, and the report is written.")

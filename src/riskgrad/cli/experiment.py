@@ -45,11 +45,11 @@ def run_experiment(
         risks: what to train on.
         seeds: how many seeds.
         first: the first of them; also the seed of the fresh episodes.
-        out: folder that keeps it.
-        resume: whether to go on with what is there.
+        out: the folder that keeps the experiment.
+        resume: whether to go on with the experiment in that folder.
         page: a page to write.
         as_json: whether to print JSON.
-        options: more for `rg.experiment`.
+        options: further keywords for `rg.experiment`.
     """
     from riskgrad.checks import check_count  # noqa: PLC0415
     from riskgrad.experiments.study import experiment as study  # noqa: PLC0415
@@ -79,7 +79,7 @@ def _make_flags() -> list[inspect.Parameter]:
     """Give what the command takes: what is trained, every option of training, and what is kept and shown."""
     risk = Annotated[list[str] | None, typer.Option(help="What to train on; repeatable. Default: mean and cvar:0.1.")]
     out = Annotated[
-        Path | None, typer.Option(help="Folder that keeps it, a folder for each run.", rich_help_panel=KEPT)
+        Path | None, typer.Option(help="Folder that keeps the experiment, with one for each run.", rich_help_panel=KEPT)
     ]
     resume = Annotated[bool, typer.Option("--resume", help="Go on with what is in --out.", rich_help_panel=KEPT)]
     page = Annotated[Path | None, typer.Option(help="Write a page, with bands over seeds.", rich_help_panel=KEPT)]

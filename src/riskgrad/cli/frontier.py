@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def frontier(
     env: shared.EnvName,
     risk: Annotated[str, typer.Option(help="A measure with one number: cvar, mean-variance, dual-power ...")] = "cvar",
-    levels: Annotated[str, typer.Option(help="Its numbers from mild to averse, apart by commas.")] = "0.5,0.2,0.1,0.05",
-    against: Annotated[str | None, typer.Option(help="Measure to lay against the mean; the last level.")] = None,
+    levels: Annotated[str, typer.Option(help="Its numbers, comma-separated, mild to averse.")] = "0.5,0.2,0.1,0.05",
+    against: Annotated[str | None, typer.Option(help="Measure to show against the mean; by default the last.")] = None,
     iterations: Annotated[int, typer.Option(help="Iterations of each training.")] = 100,
     episodes: shared.FreshEpisodes = 10_000,
     confidence: shared.Confidence = 0.95,
@@ -86,4 +86,4 @@ def _numbers(levels: str) -> list[float]:
     try:
         return [float(word) for word in levels.split(",")]
     except ValueError as problem:
-        raise InputError("--levels", "be numbers apart by commas, such as 0.5,0.1", levels) from problem
+        raise InputError("--levels", "be numbers separated by commas, such as 0.5,0.1", levels) from problem

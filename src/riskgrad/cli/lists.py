@@ -15,7 +15,7 @@ def risks(as_json: AsJson = False) -> None:
     from riskgrad.risk import builders, parse  # noqa: PLC0415
 
     rows = [(name, example, parse(example).attitude) for name, (_, example) in sorted(builders().items())]
-    _show("Risk measures (:seeking turns one over)", ("name", "example", "attitude"), rows, as_json)
+    _show("Risk measures; :seeking after one turns averse into seeking", ("name", "example", "attitude"), rows, as_json)
 
 
 @app.command()
@@ -26,7 +26,7 @@ def policies(as_json: AsJson = False) -> None:
     """
     from riskgrad.policy import POLICIES  # noqa: PLC0415
 
-    names = {part: name for name, part in POLICIES.named().items()}
+    names = {part: name for name, part in POLICIES.by_name().items()}
     found = sorted(POLICIES.parts(), key=lambda kind: kind not in names)
     rows = [(names.get(kind, "-"), kind.__name__, _first_line(kind)) for kind in found]
     title = "Policies; --policy takes a name, also mlp:64,64 or mlp:64,64,std=1; the others are given in Python"
@@ -44,7 +44,7 @@ def algorithms(as_json: AsJson = False) -> None:
 
     rows = [
         (name, option.replace("_", "-"), facts.default_text(), facts.default_text("paper"), facts.help)
-        for name, kind in ALGORITHMS.named().items()
+        for name, kind in ALGORITHMS.by_name().items()
         for option, facts in facts_of(kind).items()
     ]
     title = 'Algorithms; rg.train takes one as algorithm=, such as "score" or rg.Score(episodes=200)'
@@ -76,7 +76,7 @@ def parts(as_json: AsJson = False) -> None:
 
     rows: list[Sequence[str]] = []
     for listed in part_lists():
-        names = {part: name for name, part in listed.named().items()}
+        names = {part: name for name, part in listed.by_name().items()}
         rows += [(listed.kind, names.get(part, ""), part.__name__, _first_line(part)) for part in listed.parts()]
     title = "Parts; a file in the folder of its kind, or rg.register, adds one"
     _show(title, ("kind", "name", "part", "about"), rows, as_json)

@@ -29,9 +29,9 @@ def say(words: str, where: Console = console, indent: int = 0, style: str = "") 
 
     Args:
         words: a line or several.
-        where: to print.
-        indent: of every line; a line that begins with blanks goes on below its first word.
-        style: of the letters, such as "bold".
+        where: the console to print to.
+        indent: blanks before every line; a line that begins with blanks continues below its first word.
+        style: the style of the letters, such as "bold".
     """
     for line in words.split("\n"):
         first = " " * (indent + len(line) - len(line.lstrip()))
@@ -76,7 +76,7 @@ def print_table(
         console.print(table)
         return
     say(f"{title}:")
-    told = columns[-1] if columns[-1] in prose else ""  # a sentence, which needs no name
+    told = columns[-1] if columns[-1] in prose else ""  # a column of sentences, which need no heading
     named = [column for column in columns[1:] if column != told]
     width = max(map(len, named), default=0)
     for row in rows:

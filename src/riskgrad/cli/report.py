@@ -20,7 +20,7 @@ def report(
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Write one page that shows what runs learned and what risk-sensitivity bought; open it in any browser.
+    """Write one page that shows what runs learned and how their risks differ; open it in any browser.
 
     Example: riskgrad report runs/pass runs/valley --out report.html
     """

@@ -46,11 +46,11 @@ class Command(TyperCommand):
             print_help(self, ctx)
 
 
-class Interrupted(Exception):  # noqa: N818 - no mistake
+class Interrupted(Exception):  # noqa: N818 - not an error
     """A signal ended a command; the application would turn a KeyboardInterrupt into an exit code that fits Ctrl-C only.
 
     Attributes:
-        signal: its name.
+        signal: the name of the signal.
     """
 
     def __init__(self, words: str, signal: str) -> None:
@@ -59,7 +59,7 @@ class Interrupted(Exception):  # noqa: N818 - no mistake
 
 
 class InOrder(TyperGroup):
-    """The commands in the order of `ORDER`; what cannot be read of the words after `riskgrad` is one line."""
+    """The commands in the order of `ORDER`; words after `riskgrad` that cannot be read are refused in one line."""
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         """Read the words before the command; without any, help is printed."""
@@ -90,7 +90,7 @@ class InOrder(TyperGroup):
             print_help(self, ctx)
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Give the names in order; those that it does not know come last."""
+        """Give the names in order; commands that are not in `ORDER` come last."""
         del ctx
         return sorted(self.commands, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
 
@@ -131,21 +131,21 @@ class CommandList(PartList[Any]):
     def __init__(self) -> None:
         super().__init__("command", FunctionType, "riskgrad.cli")
 
-    def named(self) -> dict[str, Any]:
+    def by_name(self) -> dict[str, Any]:
         """Give the commands by their names."""
         known = [(one.name, cast("Any", one.callback)) for one in app.registered_commands]
         return {name or _command_name(callback): callback for name, callback in known}
 
     def parts(self) -> list[Any]:
         """Give all commands."""
-        return list(self.named().values())
+        return list(self.by_name().values())
 
     def register(self, part: Any) -> Any:
         """Add a command from outside; refuse a name that is taken."""
         name = _command_name(part)
-        if self.named().get(name, part) is not part:
+        if self.by_name().get(name, part) is not part:
             raise InputError("name", "be new among the names of command", name)
-        if name not in self.named():
+        if name not in self.by_name():
             app.command(name)(part)
         return part
 
@@ -196,7 +196,7 @@ def read_shared_options(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Options that every command takes."""
+    """Read the options that every command takes."""
     del debug, version  # read by main, which also catches the errors of the options themselves; and by its callback
 
 

@@ -40,7 +40,7 @@ class TrainCommand(Command):
         return [*params[:first], *self.own_flags, *params[first:]]
 
     def invoke(self, ctx: Any) -> Any:
-        """Set the algorithms' flags apart, of which the command's signature knows nothing, and run the command."""
+        """Set apart the algorithms' flags, which are not in the command's signature, and run the command."""
         ctx.meta[OWN] = {flag.name: ctx.params.pop(flag.name, None) for flag in self.own_flags or ()}
         return super().invoke(ctx)
 
@@ -51,7 +51,7 @@ def _own_facts() -> dict[str, Facts]:
 
     found: dict[str, Facts] = {}
     defaults: dict[str, dict[str, list[str]]] = {}
-    for algorithm, kind in ALGORITHMS.named().items():
+    for algorithm, kind in ALGORITHMS.by_name().items():
         for name, facts in facts_of(kind).items():
             if facts.flag is not None:
                 found.setdefault(name, facts)
@@ -254,7 +254,7 @@ def _positional() -> list[inspect.Parameter]:
 
 def _kept_parameters() -> list[inspect.Parameter]:
     """Give the parameters of what is kept and shown."""
-    config = "TOML with a key for each flag, of its name; flags win. Every kept run has one, config.toml."
+    config = "TOML file with a key for each flag, of the same name; flags win. Every kept run has one, config.toml."
     hints: dict[str, tuple[Any, Any]] = {
         "config": (
             None,

@@ -45,22 +45,22 @@ class DistortionFunction(ABC):
 
     @final
     def __call__(self, s: ArrayLike) -> FloatArray:
-        """g(s), elementwise; s outside [0, 1] is refused."""
+        """Give g(s), elementwise; s outside [0, 1] is refused."""
         return self.at(check_levels(s))
 
     @final
     def derivative(self, s: ArrayLike) -> FloatArray:
-        """g'(s), elementwise, one-sided at the ends; s outside [0, 1] is refused."""
+        """Give g'(s), elementwise, one-sided at the ends; s outside [0, 1] is refused."""
         return self.slope_at(check_levels(s))
 
     @final
     def second_derivative(self, s: ArrayLike) -> FloatArray:
-        """g''(s), elementwise, one-sided at the ends; s outside [0, 1] is refused."""
+        """Give g''(s), elementwise, one-sided at the ends; s outside [0, 1] is refused."""
         return self.bend_at(check_levels(s))
 
     @abstractmethod
     def at(self, s: FloatArray) -> FloatArray:
-        """Give g at levels that are known to lie in [0, 1]: what a family writes down and estimators call."""
+        """Give g at levels that are known to lie in [0, 1]; a family defines this, and estimators call it."""
 
     @abstractmethod
     def slope_at(self, s: FloatArray) -> FloatArray:
@@ -72,7 +72,7 @@ class DistortionFunction(ABC):
 
     @abstractmethod
     def dual(self) -> "DistortionFunction":
-        """The distortion s -> 1 - g(1 - s), for which rho_dual(R) = -rho_g(-R)."""
+        """Give the distortion s -> 1 - g(1 - s), for which rho_dual(R) = -rho_g(-R)."""
 
     @property
     @abstractmethod
@@ -100,19 +100,19 @@ class Identity(DistortionFunction):
     attitude = "neutral"
 
     def at(self, s: FloatArray) -> FloatArray:
-        """g(s) = s."""
+        """Give g(s) = s."""
         return s
 
     def slope_at(self, s: FloatArray) -> FloatArray:
-        """g'(s) = 1."""
+        """Give g'(s) = 1."""
         return np.ones_like(s)
 
     def bend_at(self, s: FloatArray) -> FloatArray:
-        """g''(s) = 0."""
+        """Give g''(s) = 0."""
         return np.zeros_like(s)
 
     def dual(self) -> "Identity":
-        """The identity again."""
+        """Give the identity again."""
         return self
 
     @property
@@ -146,7 +146,7 @@ class Mixture(DistortionFunction):
 
     @property
     def attitude(self) -> Attitude:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The attitude of g, and of p at weight 0."""
+        """The attitude of g; at weight 0, that of p."""
         return self.g.attitude if self.weight > 0.0 else self.start.attitude
 
     def at(self, s: FloatArray) -> FloatArray:
@@ -181,7 +181,8 @@ class Mixture(DistortionFunction):
 class TableRow(DistortionFunction):
     """A row of the paper's table `tb:g`, or its averse dual: one parameter and an explicit attitude.
 
-    A row gives its literal (concave, seeking) form and a closed form of the dual that loses no digits; this picks one.
+    A subclass gives the row's literal (concave, seeking) form and a closed form of its dual that loses no digits; the
+    attitude picks one of them.
 
     Attributes:
         lam: the parameter lambda of the row.
@@ -206,36 +207,36 @@ class TableRow(DistortionFunction):
             raise InputError(f"lambda of {self.name}", f"be in {low}, {high}", self.lam, self.why)
 
     def at(self, s: FloatArray) -> FloatArray:
-        """The row or its dual."""
+        """Give the row or its dual at levels in [0, 1]."""
         return self._literal(s) if self.attitude == "seeking" else self._dual(s)
 
     def slope_at(self, s: FloatArray) -> FloatArray:
-        """g'(s), which for the dual is that of the row at 1 - s."""
+        """Give g'(s), which for the dual is that of the row at 1 - s."""
         return self._first(s if self.attitude == "seeking" else 1.0 - s)
 
     def bend_at(self, s: FloatArray) -> FloatArray:
-        """g''(s), which for the dual is minus that of the row at 1 - s."""
+        """Give g''(s), which for the dual is minus that of the row at 1 - s."""
         return self._second(s) if self.attitude == "seeking" else -self._second(1.0 - s)
 
     def dual(self) -> Self:
-        """The same row with the other attitude."""
+        """Give the same row with the other attitude."""
         return replace(self, attitude="averse" if self.attitude == "seeking" else "seeking")
 
     @abstractmethod
     def _literal(self, s: FloatArray) -> FloatArray:
-        """The row of the paper."""
+        """Give the row of the paper."""
 
     @abstractmethod
     def _dual(self, s: FloatArray) -> FloatArray:
-        """1 - literal(1 - s), in a form without cancellation."""
+        """Give 1 - literal(1 - s), in a form without cancellation."""
 
     @abstractmethod
     def _first(self, s: FloatArray) -> FloatArray:
-        """The first derivative of the row of the paper."""
+        """Give the first derivative of the row of the paper."""
 
     @abstractmethod
     def _second(self, s: FloatArray) -> FloatArray:
-        """The second derivative of the row of the paper."""
+        """Give the second derivative of the row of the paper."""
 
 
 def check_levels(s: ArrayLike) -> FloatArray:

@@ -32,7 +32,7 @@ class Custom(DistortionFunction):
         derivative: g'; second-order differences with step 1e-5 when not given.
         second_derivative: g''; differences likewise.
         attitude: "averse" (default) when g(s) <= s, "seeking" when g(s) >= s, "mixed" when it crosses. It is a claim
-            that is checked; g is used as it is, never turned over.
+            that is checked; g is used as it is, never replaced by its dual.
         slope_bound: sup |g'| where it is known.
         curvature_bound: sup |g''| where it is known.
     """
@@ -72,14 +72,14 @@ class Custom(DistortionFunction):
         return f"Custom({getattr(self.g, '__name__', type(self.g).__name__)}, attitude={self.attitude!r})"
 
     def at(self, s: FloatArray) -> FloatArray:
-        """g(s)."""
+        """Give g(s)."""
         value = as_reals("g(s)", self.g(s))
         if value.shape != s.shape:
             raise InputError("g(s)", f"have the shape of s, {s.shape}", value.shape, "write g with NumPy functions")
         return value
 
     def slope_at(self, s: FloatArray) -> FloatArray:
-        """g'(s), as given or by differences."""
+        """Give g'(s), as given or by differences."""
         if self.first is not None:
             return as_reals("derivative(s)", self.first(s))
         middle = np.clip(s, STEP, 1.0 - STEP)
@@ -87,13 +87,13 @@ class Custom(DistortionFunction):
         return central + (s - middle) * self._bend(middle)
 
     def bend_at(self, s: FloatArray) -> FloatArray:
-        """g''(s), as given or by differences."""
+        """Give g''(s), as given or by differences."""
         if self.second is not None:
             return as_reals("second_derivative(s)", self.second(s))
         return self._bend(s)
 
     def dual(self) -> "Custom":
-        """The distortion s -> 1 - g(1 - s), of the other attitude."""
+        """Give the distortion s -> 1 - g(1 - s), of the opposite attitude."""
         first, second = self.first, self.second
         turned: dict[Attitude, Attitude] = {"averse": "seeking", "seeking": "averse"}
         return Custom(
@@ -144,7 +144,7 @@ def _check_continuous(g: DistortionFunction, grid: FloatArray, values: FloatArra
         at_low, at_middle, at_high = g(low), g(middle), g(high)
         left = at_middle - at_low > at_high - at_middle
         low, high = np.where(left, low, middle), np.where(left, middle, high)
-        if depth == 15:  # cells of 2^-28: what is steep has fallen by now, what jumps has not
+        if depth == 15:  # cells of 2^-28: a steep stretch rises little within one, a jump keeps its height
             rise_at_coarse = g(high) - g(low)
     rise = g(high) - g(low)
     jumps = np.flatnonzero((rise > TOLERANCE) & (rise > 0.9 * rise_at_coarse))

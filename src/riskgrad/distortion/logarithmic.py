@@ -1,11 +1,18 @@
 """The logarithmic row of the table; its dual has -lambda / (1 + lambda) for lambda."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from riskgrad.distortion.base import NEGLIGIBLE, TableRow
 from riskgrad.kernels.formulas import log1p_of
 from riskgrad.kinds import checks_fields
 from riskgrad.types import FloatArray
+
+
+@lru_cache(maxsize=64)
+def _scale(lam: float) -> float:
+    """Give log(1 + lambda), so that g(1) = 1."""
+    return float(log1p_of(lam))
 
 
 @checks_fields
@@ -20,13 +27,20 @@ class Logarithmic(TableRow):
     example = "logarithmic:5"
 
     def _literal(self, s: FloatArray) -> FloatArray:
-        return s if self.lam < NEGLIGIBLE else log1p_of(self.lam * s) / log1p_of(self.lam)
+        return s if self.lam < NEGLIGIBLE else log1p_of(self.lam * s) / _scale(self.lam)
 
     def _dual(self, s: FloatArray) -> FloatArray:
         # log((1 + lambda) / (1 + lambda (1 - s))), with the ratio's distance from 1 formed first
         if self.lam < NEGLIGIBLE:
             return s
-        return log1p_of(self.lam * s / (1.0 + self.lam * (1.0 - s))) / log1p_of(self.lam)
+        below = 1.0 - s  # in place from here on, as new arrays cost as much as the sums
+        below *= self.lam
+        below += 1.0
+        ratio = self.lam * s
+        ratio /= below
+        answer = log1p_of(ratio)
+        answer /= _scale(self.lam)
+        return answer
 
     def _first(self, s: FloatArray) -> FloatArray:
         return self.slope_bound / (1.0 + self.lam * s)
@@ -37,7 +51,7 @@ class Logarithmic(TableRow):
     @property
     def slope_bound(self) -> float:
         """M_g' = lambda / log(1 + lambda)."""
-        return float(self.lam / log1p_of(self.lam))
+        return self.lam / _scale(self.lam)
 
     @property
     def curvature_bound(self) -> float:

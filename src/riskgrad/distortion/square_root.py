@@ -12,7 +12,7 @@ from riskgrad.types import FloatArray
 @checks_fields
 @dataclass(frozen=True)
 class SquareRoot(TableRow):
-    """A mild distortion: its slope stays below half of sqrt(1 + lambda) + 1 however large lambda is.
+    """A mild distortion: its slope is at most (sqrt(1 + lambda) + 1) / 2, which grows slowly with lambda.
 
     Literal row (`tb:g`): g(s) = (sqrt(1 + lambda s) - 1) / (sqrt(1 + lambda) - 1), lambda > 0. Both forms are computed
     after multiplying by the conjugate, which leaves nothing to cancel and gives the identity at tiny lambda.

@@ -1,4 +1,4 @@
-"""Distortions that look at a tail only: the kinked one of CVaR, and a C^2 softening of its kink.
+"""Distortions that give weight to a tail only: the kinked one of CVaR, and one with the kink rounded off to C^2.
 
 Lower-tail (averse) CVaR at mass alpha has g(s) = max(0, 1 - (1 - s) / alpha): convex, slope 1 / alpha above the kink at
 s = 1 - alpha, 0 below. The textbook min(s / alpha, 1), written for losses, is its dual: the mean of the best alpha.
@@ -35,19 +35,19 @@ class TailFunction(DistortionFunction):
         object.__setattr__(self, "alpha", check_alpha(self.alpha))
 
     def at(self, s: FloatArray) -> FloatArray:
-        """The share of the tail that lies above the level s."""
+        """Give g(s): where s = P(R > x), the share of the tail that lies above x."""
         return 1.0 - self._uncovered_share(s) if self.attitude == "seeking" else self._uncovered_share(1.0 - s)
 
     def slope_at(self, s: FloatArray) -> FloatArray:
-        """g'(s); at a kink the value from the side away from the tail."""
+        """Give g'(s); at a kink the value from the side away from the tail."""
         return self._density(s if self.attitude == "seeking" else 1.0 - s)
 
     def bend_at(self, s: FloatArray) -> FloatArray:
-        """g''(s), NaN at a kink."""
+        """Give g''(s), NaN at a kink."""
         return -self._bend(s) if self.attitude == "seeking" else self._bend(1.0 - s)
 
     def dual(self) -> Self:
-        """The other tail."""
+        """Give the distortion of the other tail."""
         return replace(self, attitude="averse" if self.attitude == "seeking" else "seeking")
 
     @property
@@ -57,15 +57,15 @@ class TailFunction(DistortionFunction):
 
     @abstractmethod
     def _uncovered_share(self, t: FloatArray) -> FloatArray:
-        """The share of the tail that the t outermost mass does not cover: 1 at t = 0, 0 from about alpha on."""
+        """Give the share of the tail that the outermost mass t does not cover: 1 at t = 0, 0 from about alpha on."""
 
     @abstractmethod
     def _density(self, t: FloatArray) -> FloatArray:
-        """Minus its first derivative, the weight of the quantile at t."""
+        """Give minus the first derivative of `_uncovered_share`: the weight of the quantile at t."""
 
     @abstractmethod
     def _bend(self, t: FloatArray) -> FloatArray:
-        """Its second derivative."""
+        """Give the second derivative of `_uncovered_share`."""
 
 
 @checks_fields

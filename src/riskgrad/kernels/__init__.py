@@ -1,1 +1,4 @@
-"""The engine room: all compiled code, each piece with the plain NumPy that it must agree with."""
+"""All compiled code of the library; a test compares each piece with plain NumPy or plain Python.
+
+`compile` has the decorators, `formulas` what compiled loops and NumPy share, to the same bits.
+"""

@@ -1,6 +1,6 @@
-"""Small loops over arrays, for kernels: each is compiled in a tenth of the time of numba's own, which do more.
+"""Small loops over arrays for kernels, each compiled in a tenth of the time of numba's own version.
 
-`np.sort`, `np.full`, `np.append`, `np.where` and one slice written to another cost a first run seconds of compilation:
+`np.sort`, `np.full`, `np.append`, `np.where` and assigning a slice to a slice cost a first run seconds of compilation:
 numba's versions of them handle every shape and layout, and format their error messages in compiled code.
 """
 
@@ -15,12 +15,12 @@ from riskgrad.types import FloatArray, IntArray
 Number = TypeVar("Number", bound=np.generic)
 
 CACHE_LINE = 8  # numbers that a processor fetches at once
-ZERO = cast("int", np.int64(0))  # for a plain 0 the functions that take it would be compiled once more
+ZERO = cast("int", np.int64(0))  # a plain 0 is of another type for numba, for which functions would be compiled again
 
 
 @helper
-def filled(size: int, value: float) -> FloatArray:
-    """Give an array of one value; `np.full`."""
+def full_array(size: int, value: float) -> FloatArray:
+    """Give an array [size] of one value, as `np.full` does."""
     array = np.empty(size)
     for i in range(size):
         array[i] = value
@@ -29,7 +29,7 @@ def filled(size: int, value: float) -> FloatArray:
 
 @helper
 def aligned_zeros(size: int | np.uint64) -> FloatArray:
-    """Give zeros that begin with a line of the cache, so that eight numbers at once are one line, not parts of two."""
+    """Give zeros [size] that begin with a cache line, so that eight numbers at once are one line, not parts of two."""
     room = np.zeros(size + CACHE_LINE)
     begin = -(room.ctypes.data // room.itemsize) % CACHE_LINE
     return room[begin : begin + size]
@@ -37,7 +37,7 @@ def aligned_zeros(size: int | np.uint64) -> FloatArray:
 
 @helper
 def largest(array: IntArray) -> int:
-    """Give the largest number; `np.max`."""
+    """Give the largest number, as `np.max` does."""
     found = array[0]
     for i in range(len(array)):
         found = max(found, array[i])
@@ -45,8 +45,8 @@ def largest(array: IntArray) -> int:
 
 
 @helper
-def doubled(array: NDArray[Number]) -> NDArray[Number]:
-    """Give an array of twice the length that begins with this one; what follows is not set."""
+def lengthen(array: NDArray[Number]) -> NDArray[Number]:
+    """Give an array of twice the length that begins with this one; its second half is not set."""
     longer = np.empty(2 * len(array), dtype=array.dtype)
     for i in range(len(array)):
         longer[i] = array[i]
@@ -55,10 +55,10 @@ def doubled(array: NDArray[Number]) -> NDArray[Number]:
 
 @helper
 def sort_part(array: FloatArray, begin: int, end: int) -> None:
-    """Sort array[begin:end] in place, by a heap; `np.sort`."""
+    """Sort array[begin:end] in place by heapsort."""
     size = end - begin
     for turn in range(size // 2 + size):
-        # first the heap is built from its middle down, then its largest goes to the end again and again
+        # first build the heap from its middle down, then move its largest number to the end again and again
         if turn < size // 2:
             place, last = size // 2 - 1 - turn, size
         else:

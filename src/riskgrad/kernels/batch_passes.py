@@ -2,11 +2,11 @@
 
     B observations   n_0 = k, n_1, ..., n_L units of the layers   d parameters
 
-Three products of matrices are all there is, and `add_products` does each of them: inputs times weights on the way
+A layer takes three products of matrices, and `add_products` computes each of them: inputs times weights on the way
 forward; on the way back slopes times the transposed weights, and transposed inputs times slopes. Sums run in the order
 of their terms and each product is rounded, so that an answer has the same bits on every machine.
 
-What comes out of each layer is kept by `forward_and_keep`, so that `pull_back_kept` need not go forward again.
+`forward_and_keep` keeps the outputs of each layer, so that `pull_back_kept` need not compute them again.
 """
 
 import numpy as np
@@ -74,7 +74,7 @@ def _transpose(matrix: FloatArray) -> FloatArray:
 
 @kernel
 def forward_and_keep(theta: FloatArray, inputs: FloatArray, sizes: IntArray, relu: bool, kept: FloatArray) -> None:
-    """Write what comes out of each layer, one layer after the other, each [B, n_l], into kept [B (n_1 + .. + n_L)]."""
+    """Write the outputs of each layer, layer after layer, each [B, n_l], to kept [B (n_1 + ... + n_L)]."""
     below, start, place, size = inputs, ZERO, ZERO, len(inputs)
     for layer in range(len(sizes) - 1):
         n_in, n_out = sizes[layer], sizes[layer + 1]
@@ -105,9 +105,9 @@ def pull_back_kept(
     cotangents: FloatArray,
     gradient: FloatArray,
 ) -> None:
-    """Add the sum over b of cotangents[b] . d outputs[b] / d theta to the gradient [d], from what was kept."""
+    """Add the sum over b of cotangents[b] . d outputs[b] / d theta to the gradient [d], from the outputs kept."""
     last, size = len(sizes) - 2, len(inputs)
-    start, place = ZERO, ZERO  # where the parameters of a layer begin, and what goes into it
+    start, place = ZERO, ZERO  # where the parameters of a layer begin in theta, and its inputs in kept
     for layer in range(last):
         start += (sizes[layer] + 1) * sizes[layer + 1]
         place += size * sizes[layer]

@@ -1,6 +1,6 @@
-"""What happens while kernels are compiled: the user is told why it takes time, and garbage collection is paused.
+"""Listeners to numba's compilations: one can tell the user why a call takes time, one pauses garbage collection.
 
-A kernel that was compiled before is read from the disk, which takes milliseconds and is not told.
+Reading a kernel that was compiled before from the disk takes milliseconds and is not reported.
 """
 
 import contextlib
@@ -21,28 +21,28 @@ class _Told(events.Listener):
         self._tell = tell
 
     def on_start(self, event: Any) -> None:
-        """Tell it."""
+        """Call the function."""
         del event
         self._tell()
 
     def on_end(self, event: Any) -> None:
-        """Say nothing: what was waited for says so."""
+        """Do nothing: only the beginning of a compilation is reported."""
 
 
 class _Collecting(events.Listener):
-    """Keeps Python from looking for garbage while something is compiled.
+    """Pauses Python's garbage collection while numba compiles.
 
-    Numba makes millions of objects that it keeps, and Python would go through all of them again and again: a twelfth of
-    the time of a first run.
+    Numba creates millions of objects that it keeps, and the collector would traverse all of them again and again: this
+    takes a twelfth of the time of a first run.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._open = 0  # compilations under way: one function's within its caller's, or another thread's
+        self._open = 0  # compilations under way, including nested ones and those of other threads
         self._paused = False
 
     def on_start(self, event: Any) -> None:
-        """Pause it, where it is on."""
+        """Turn garbage collection off, if it is on, when the first of several compilations begins."""
         del event
         with self._lock:
             self._open += 1
@@ -51,7 +51,7 @@ class _Collecting(events.Listener):
                 self._paused = True
 
     def on_end(self, event: Any) -> None:
-        """Go on with it after the last one."""
+        """Turn garbage collection on again after the last compilation, if this listener has turned it off."""
         del event
         with self._lock:
             self._open -= 1
@@ -61,7 +61,7 @@ class _Collecting(events.Listener):
 
 
 def pause_collecting() -> None:
-    """Look for no garbage while anything is compiled in this process, from now on."""
+    """Pause garbage collection during every compilation of this process from now on."""
     partly_typed: Any = events
     partly_typed.register(COMPILING, _Collecting())
 

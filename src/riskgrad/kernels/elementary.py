@@ -1,11 +1,11 @@
-"""exp, log, sine and cosine in double precision that run several at a time inside compiled loops.
+"""exp, log, tanh, sine and cosine in double precision, for compiled loops that compute several at a time.
 
-A loop that calls the C library takes one element after the other. These are polynomials without a branch, which the
-compiler runs four or eight at a time; all but `rough_exp` are right within 1.5 units of the last place. An element has
-the same bits whether it is done alone or with others.
+A loop that calls the C library takes one element after the other. The functions here have no branches, so the compiler
+runs them for four or eight elements at a time; each docstring states the largest error. An element has the same bits
+whether it is computed alone or with others.
 
-exp, log and tanh are the `formulas`, which NumPy runs as well. In sine and cosine, sums and products are joined by
-`fma`, which rounds once; the coefficients are minimax fits of this project, by Remez' exchange.
+exp, log and tanh are those of `formulas`, which NumPy runs as well. Sine and cosine are polynomials of `fma`, which
+computes a b + c with one rounding; their coefficients are minimax fits of this project by Remez' algorithm.
 """
 
 import math
@@ -32,23 +32,26 @@ from riskgrad.kernels.formulas import (
     expm1_within,
     exponential_parts,
     exponential_series,
-    log1p_within,
+    log_from_parts,
     log_within,
+    logarithm_series,
+    rounding_correction,
     split_exponent,
+    split_logarithm,
     tanh_from_parts,
     tanh_within,
 )
 from riskgrad.types import FloatArray
 
-INTEGER = 6755399441055744.0  # 1.5 * 2^52: adding it rounds to an integer, which its last bits then hold
+INTEGER = 6755399441055744.0  # 1.5 * 2^52: adding it rounds to an integer, which the last bits of the sum hold
 BIAS = 1023.0  # of the exponent of a double
 PER_QUARTER, QUARTER_HIGH, QUARTER_LOW = 0.6366197723675814, 1.5707963267948966, 6.123233995736766e-17
-NONE, TANHS_AT_ONCE = np.uint64(0), np.uint64(512)  # whose parts stay near the processor
-DROPPED, HALF = 0x1FFFFFFF, 0x0FFFFFFF  # the 29 bits that a double has more than a single, and just below their half
+NONE, TANHS_AT_ONCE, LOGS_AT_ONCE = np.uint64(0), np.uint64(512), np.uint64(512)  # parts stay in the cache
+DROPPED, HALF = 0x1FFFFFFF, 0x0FFFFFFF  # the 29 bits that a single lacks, and 1 less than half their range
 
 
 def _generate_fma(typing: Any, a: Any, b: Any, c: Any) -> Any:
-    """Generate a b + c, rounded once."""
+    """Generate code for a b + c, rounded once."""
     del typing, a, b, c
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -59,7 +62,7 @@ def _generate_fma(typing: Any, a: Any, b: Any, c: Any) -> Any:
 
 
 def _generate_trailing_zeros(typing: Any, word: Any) -> Any:
-    """Generate the number of zeros after the last one of a word."""
+    """Generate code for the number of 0 bits of a word after its last 1 bit."""
     del typing, word
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -75,13 +78,15 @@ trailing_zeros = cast("Callable[[np.uint64], int]", intrinsic(_generate_trailing
 
 for _formula in (split_exponent, exponential_series, exponential_parts, exp_within, expm1_within):
     register_jitable(_formula)
-for _formula in (tanh_from_parts, tanh_within, log_within, log1p_within):
+for _formula in (tanh_from_parts, tanh_within, split_logarithm, logarithm_series, log_from_parts):
+    register_jitable(_formula)
+for _formula in (log_within, rounding_correction):
     register_jitable(_formula)
 
 
 @kernel
 def exp(x: float) -> float:
-    """Exponentiate within 1.1 units of the last place; x is brought into [-708, 709] first."""
+    """Exponentiate x, clipped to [-708, 709], within 1.1 units of the last place."""
     return exp_within(min(max(x, LOWEST), HIGHEST))
 
 
@@ -99,11 +104,11 @@ def tanh(x: float) -> float:
 
 @helper
 def write_tanhs(x: FloatArray, count: int, answer: FloatArray, powers: FloatArray, rests: FloatArray) -> None:
-    """Write tanh of the first `count` numbers into the answer, which may be x itself, to the same bits as `tanh`.
+    """Write the tanh of the first `count` numbers of x to the answer, which may be x, with the same bits as `tanh`.
 
     Three loops of short formulas take two thirds of the time of one: each step of a formula waits for the one before,
-    and the processor holds only so many steps that wait. What goes from loop to loop is in powers and rests, each with
-    room for `TANHS_AT_ONCE`; the sign of x is that of its power.
+    and a processor can keep only a limited number of waiting steps. The loops pass on their results in powers and
+    rests, each with room for `TANHS_AT_ONCE`; a power has the sign of its x.
     """
     total = np.uint64(count)
     for begin in range(NONE, total, TANHS_AT_ONCE):
@@ -122,7 +127,7 @@ def write_tanhs(x: FloatArray, count: int, answer: FloatArray, powers: FloatArra
 def rough_exp(x: float) -> float:
     """Exponentiate with a relative error of at most 7.5e-5, for comparisons that are seldom closer than that.
 
-    As `exp`, but exp(x) = 2^k 2^r with |r| <= 1 / 2, and a cubic.
+    exp(x) = 2^k 2^r with |r| <= 1 / 2, where 2^r is approximated by a cubic. As in `exp`, x is clipped to [-708, 709].
     """
     x = min(max(x, LOWEST), HIGHEST)
     shifted = fma(x, PER_LOG2, INTEGER + BIAS)
@@ -137,7 +142,7 @@ def rough_exp(x: float) -> float:
 def single(x: float) -> float:
     """Round to the nearest number of single precision, ties to even, if |x| is from 1.2e-38 to 3.4e38, or 0.
 
-    The bits are rounded as an integer: conversions there and back would take twice the time.
+    The bits are rounded as an integer: converting to single precision and back would take twice the time.
     """
     bits = np.float64(x).view(np.int64)
     return np.int64((bits + HALF + ((bits >> 29) & 1)) & ~DROPPED).view(np.float64)
@@ -147,7 +152,7 @@ def single(x: float) -> float:
 def sin_cos_small(x: float) -> tuple[float, float]:
     """Give sine and cosine of an angle in [-0.22, 0.22], within 0.7 units of the last place.
 
-    The halves of a polynomial do not wait for each other.
+    Each polynomial is computed in two halves, on which the processor can work at the same time.
     """
     z = x * x
     w = z * z
@@ -181,7 +186,7 @@ def sin_cos_near(x: float) -> tuple[float, float]:
 def sin_cos(x: float) -> tuple[float, float]:
     """Give sine and cosine of an angle, within 1.5 units of the last place, for angles up to 100,000.
 
-    x = q pi / 2 + r with |r| <= pi / 4; q says which of the two polynomials is which, and their signs.
+    x = q pi / 2 + r with |r| <= pi / 4; q decides which of the two polynomials is the sine, and the signs.
     """
     shifted = fma(x, PER_QUARTER, INTEGER)  # the last bits are now q
     q = shifted - INTEGER
@@ -235,8 +240,24 @@ def _expm1s(x: FloatArray, answer: FloatArray) -> None:
 
 @kernel
 def _log1ps(x: FloatArray, answer: FloatArray) -> None:
-    for i in range(len(x)):
-        answer[i] = -np.inf if x[i] == -1.0 else log1p_within(x[i])
+    """Write log(1 + x) of all numbers, in three loops of short formulas (see `write_tanhs`): 0.8 of the time of one."""
+    wholes, parts, ratios, lost = np.empty((4, LOGS_AT_ONCE))
+    total, outside = np.uint64(len(x)), 0
+    for begin in range(NONE, total, LOGS_AT_ONCE):
+        size = min(LOGS_AT_ONCE, total - begin)
+        for i in range(size):
+            rounded = 1.0 + x[begin + i]
+            outside += 1 if rounded == 0.0 else 0
+            lost[i] = rounding_correction(x[begin + i], rounded)
+            wholes[i], parts[i], ratios[i] = split_logarithm(rounded)
+        for i in range(size):
+            answer[begin + i] = logarithm_series(ratios[i])
+        for i in range(size):
+            answer[begin + i] = log_from_parts(wholes[i], parts[i], ratios[i], answer[begin + i]) + lost[i]
+    if outside > 0:
+        for i in range(len(x)):
+            if x[i] == -1.0:
+                answer[i] = -np.inf
 
 
-LOOPS = {"exp": _exps, "expm1": _expm1s, "log": _logs, "log1p": _log1ps, "tanh": _tanhs}  # for `formulas`
+LOOPS = {"exp": _exps, "expm1": _expm1s, "log": _logs, "log1p": _log1ps, "tanh": _tanhs}  # `formulas` finds them here

@@ -1,8 +1,10 @@
 """Sums along episodes, compiled: discounted rewards of a step in many lanes, log ratios over the visits of episodes.
 
-For ratios, policies are the inner axis: a visit reads one row of the table of log-probabilities, for 64 policies at a
-time, and adds it to its episode's row of sums, several policies per instruction. Reading one number per policy and
-visit instead, from a table with the policies outside, takes three times as long.
+    P policies   m episodes   V visits   U different pairs (observation, action)   B lanes   k numbers of an observation
+
+For ratios, policies are the last axis: for each visit one row of the table of log-probabilities, of up to 64 policies,
+is added to the episode's row of sums, several policies per instruction. Reading one number per policy and visit, from a
+table with the policies as its first axis, takes three times as long.
 """
 
 from typing import Any
@@ -26,7 +28,10 @@ def _add_visits(
     table: FloatArray,
     total: FloatArray,
 ) -> None:
-    """Sum the visits begin:end into total [P], two at a time, so that the sums are read and written half as often."""
+    """Write the log ratios of the visits begin:end, summed, to total [P].
+
+    Visits are added two at a time, so that the sums are read and written half as often.
+    """
     for p in range(len(total)):
         total[p] = 0.0
     for v in range(begin, end - 1, 2):
@@ -51,17 +56,17 @@ def add_log_ratios(
     table: FloatArray,
     ratios: FloatArray,
 ) -> None:
-    """Fill ratios [P, m] for the episodes begin:end.
+    """Fill the log ratios of the episodes begin:end: the sum over visits of count * (log pi(a | o) - log_behavior).
 
     Args:
         begin: first episode.
         end: one past the last episode.
         offsets: where each episode's visits begin [m + 1].
         index: row of the table of each visit [V].
-        counts: [V].
-        log_behavior: [V].
+        counts: how often each visit occurred in its episode [V].
+        log_behavior: log-probability of each visit's action under the policy that played it [V].
         table: log-probabilities under the target policies [U, P].
-        ratios: filled.
+        ratios: log ratios [P, m]; columns begin:end are filled.
     """
     n_policies = table.shape[1]
     sums = np.empty((TOGETHER, n_policies))
@@ -78,10 +83,10 @@ def add_log_ratios(
 def add_rewards(
     rewards: FloatArray, discount: float, totals: FloatArray, factors: FloatArray, observations: NDArray[Any]
 ) -> bool:
-    """Add discounted rewards [B] to totals [B], and move factors [B] on.
+    """Add rewards [B] times factors [B] to totals [B], and multiply the factors by the discount.
 
     Returns:
-        whether all totals, and all observations, one after the other [B * k], are finite.
+        whether all totals and all numbers of the observations, flat [B * k], are finite.
     """
     finite = True
     for b in range(len(rewards)):
@@ -89,5 +94,5 @@ def add_rewards(
         factors[b] *= discount
         finite &= totals[b] - totals[b] == 0.0
     for number in observations:
-        finite &= number - number == 0.0  # several at a time
+        finite &= number - number == 0.0  # without a branch, so that several are checked at a time
     return finite

@@ -1,17 +1,19 @@
 """exp, log and what follows from them, written once for NumPy and for compiled loops, with the same bits in both.
 
-What NumPy has of these rounds otherwise on other processors, and a training of hundreds of iterations makes another
-policy of the last bit: nothing that decides parameters uses it. A formula here is made of +, -, *, / and of the bits of
-numbers, each of which has one right answer. NumPy runs a formula on an array, and `elementary` compiles it.
+NumPy's own functions round differently on different processors, and over hundreds of iterations of training a
+difference in the last bit leads to another policy: no computation that decides parameters uses them. A formula here
+consists of +, -, *, / and operations on the bits of numbers, each of which has one correct result. NumPy runs a formula
+on an array, and `elementary` compiles it.
 
-`exp_of`, `expm1_of`, `log_of`, `log1p_of`, `power_of` and `tanh_of` are for arrays. They run compiled once something
-else has loaded numba, and in NumPy before that: the answer is the same, and numba takes half a second to load.
-`softmax` and `log_softmax` are along the last axis.
+`exp_of`, `expm1_of`, `log_of`, `log1p_of`, `power_of` and `tanh_of` are for arrays. They run compiled if something
+else has loaded numba (see `_find_loops`), otherwise in NumPy: the answer is the same, and numba takes half a second to
+load. `softmax` and `log_softmax` work along the last axis.
 """
 
 import sys
 from collections.abc import Callable
 from functools import reduce
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -20,15 +22,16 @@ from numpy.typing import ArrayLike, NDArray
 from riskgrad.types import FloatArray
 
 SHIFT = 6755399441055744.0 + 1023.0  # 1.5 * 2^52: adding it rounds to an integer; 1023 is the bias of an exponent
-# log(2) in two parts, of which the first has 32 bits, so that its product with an exponent is exact
+# 1 / log(2), and log(2) in two parts, of which the first has 32 bits, so that its product with an exponent is exact
 PER_LOG2, LOG2_HIGH, LOG2_LOW = 1.4426950408889634, 0.6931471803691238, 1.9082149292705877e-10
 LOWEST, HIGHEST = -708.0, 709.0
 ROOT_OF_HALF = 0x3FE6A09E667F3BCD  # the bits of the square root of 1 / 2
 E_1, E_MINUS_100 = 2.718281828459045, 3.720075976020836e-44
-TINY, LIFT, LIFTED = 2.2250738585072014e-308, 18014398509481984.0, 54.0  # the least normal number; 2^54
-# few actions are added and compared one by one: a fifth of the time of NumPy along a short axis, to the same bits
+TINY, LIFT, LIFTED = 2.2250738585072014e-308, 18014398509481984.0, 54.0  # the smallest normal number; 2^54; 54
+# up to so many actions are added and compared one by one, in a fifth of the time of NumPy and with the same bits
 FEW_ACTIONS = 7
-MOST_PRODUCTS = 64  # in a power, beyond which their rounding errors exceed those of a logarithm
+MANY = 1_000  # numbers from which on the compiled loops are worth loading
+MOST_PRODUCTS = 64  # the largest exponent by products; beyond it their rounding errors exceed those of a logarithm
 
 
 def split_exponent(x: Any) -> tuple[Any, Any]:
@@ -40,9 +43,9 @@ def split_exponent(x: Any) -> tuple[Any, Any]:
 
 
 def exponential_series(r: Any) -> Any:
-    """Give c = 2 - 2 r / (exp(r) - 1) of |r| <= log(2) / 2, so that exp(r) = 1 + r + r c / (2 - c).
+    """Give c = 2 - 2 r / (exp(r) - 1) for |r| <= log(2) / 2, so that exp(r) = 1 + r + r c / (2 - c).
 
-    It is a series in Bernoulli's numbers, r - r^2 / 6 + r^4 / 360 - ... The first term that is left out is below 1e-17.
+    c is a series in Bernoulli's numbers, r - r^2 / 6 + r^4 / 360 - ... The first term that is left out is below 1e-17.
     """
     z = r * r
     c = z * (-691.0 / 653837184000.0) + 1.0 / 23950080.0
@@ -77,23 +80,33 @@ def tanh_within(x: Any) -> Any:
 
 
 def tanh_from_parts(power: Any, r: Any, c: Any) -> Any:
-    """Give (e - 1) / (e + 1) from the parts of e."""
+    """Give tanh(x) = (e - 1) / (e + 1), where e = exp(2 x), from the `exponential_parts` of 2 x."""
     b = 2.0 - c
     e = power * (b + 2.0 * r)
     return (e - b) / (e + b)
 
 
 def log_within(x: Any) -> Any:
-    """Take the natural logarithm of positive numbers that are not subnormal, within 1 unit of the last place.
+    """Take the natural logarithm of positive numbers that are not subnormal, within 1 unit of the last place."""
+    k, f, s = split_logarithm(x)
+    return log_from_parts(k, f, s, logarithm_series(s))
 
-    log(x) = k log(2) + log(1 + f) with 1 + f from sqrt(1 / 2) to sqrt(2), which is 2 artanh(s) with s = f / (2 + f).
+
+def split_logarithm(x: Any) -> tuple[Any, Any, Any]:
+    """Give k, f and s for positive numbers x = 2^k (1 + f) that are not subnormal, with s = f / (2 + f).
+
+    1 + f is from sqrt(1 / 2) to sqrt(2), and log(1 + f) = 2 artanh(s).
     """
     bits = np.float64(x).view(np.int64)
     k = (bits - ROOT_OF_HALF) >> 52
     f = np.int64(bits - (k << 52)).view(np.float64) - 1.0
-    s = f / (2.0 + f)
+    return np.float64(k), f, f / (2.0 + f)
+
+
+def logarithm_series(s: Any) -> Any:
+    """Give (2 artanh(s) - 2 s) / s of |s| <= 0.1716: a series in z = s^2, whose next term is below 1e-18."""
     z = s * s
-    p = z * (2.0 / 21.0) + 2.0 / 19.0  # the series of artanh, whose next term is below 1e-18
+    p = z * (2.0 / 21.0) + 2.0 / 19.0
     p = z * p + 2.0 / 17.0
     p = z * p + 2.0 / 15.0
     p = z * p + 2.0 / 13.0
@@ -102,19 +115,28 @@ def log_within(x: Any) -> Any:
     p = z * p + 2.0 / 7.0
     p = z * p + 2.0 / 5.0
     p = z * p + 2.0 / 3.0
+    return z * p
+
+
+def log_from_parts(k: Any, f: Any, s: Any, series: Any) -> Any:
+    """Give k log(2) + log(1 + f), where log(1 + f) = f - f^2 / 2 + s (f^2 / 2 + series)."""
     half = 0.5 * f * f
-    whole = np.float64(k)
-    return whole * LOG2_HIGH - ((half - (s * (half + z * p) + whole * LOG2_LOW)) - f)
+    return k * LOG2_HIGH - ((half - (s * (half + series) + k * LOG2_LOW)) - f)
 
 
 def log1p_within(x: Any) -> Any:
-    """Give log(1 + x) of numbers above -1, within 2 units of the last place; what 1 + x loses is added at the end."""
-    sum_of_both = 1.0 + x
-    return log_within(sum_of_both) + (x - (sum_of_both - 1.0)) / sum_of_both
+    """Give log(1 + x) of numbers above -1, within 2 units of the last place."""
+    rounded = 1.0 + x
+    return log_within(rounded) + rounding_correction(x, rounded)
+
+
+def rounding_correction(x: Any, rounded: Any) -> Any:
+    """Give what log(1 + x) has beyond log(rounded), where `rounded` is 1 + x to the nearest double."""
+    return (x - (rounded - 1.0)) / rounded
 
 
 def exp_of(x: ArrayLike) -> FloatArray:
-    """Exponentiate numbers, with 0 and inf where they leave the range."""
+    """Exponentiate numbers, with 0 and inf where the result leaves the range of doubles."""
     return _apply("exp", _plain_exp, x)
 
 
@@ -124,7 +146,7 @@ def expm1_of(x: ArrayLike) -> FloatArray:
 
 
 def log_of(x: ArrayLike) -> FloatArray:
-    """Take the logarithms of numbers, -inf of 0 and NaN of what is below."""
+    """Take the natural logarithms of numbers: -inf of 0, NaN of negative numbers."""
     return _apply("log", _plain_log, x)
 
 
@@ -141,7 +163,8 @@ def tanh_of(x: ArrayLike) -> FloatArray:
 def power_of(x: ArrayLike, exponent: float) -> FloatArray:
     """Raise numbers that are not negative to a power of at least 0.
 
-    A whole exponent up to 64 is reached by products: its squarings, and those of them that make it up, from the least.
+    A whole exponent up to 64 is reached by products: repeated squares of x, of which those that the binary digits of
+    the exponent select are multiplied, the lowest first.
     """
     base = np.asarray(x, dtype=np.float64)
     if exponent != int(exponent) or exponent > MOST_PRODUCTS:
@@ -158,16 +181,28 @@ def power_of(x: ArrayLike, exponent: float) -> FloatArray:
 
 
 def _apply(name: str, formula: Callable[[FloatArray], FloatArray], x: ArrayLike) -> FloatArray:
-    """Run a formula on numbers of any shape: compiled if `elementary` is loaded, which has the loop of this name."""
-    given = np.require(x, dtype=np.float64, requirements=["C", "W"])
-    compiled: Any = sys.modules.get("riskgrad.kernels.elementary")
-    loops: dict[str, Callable[[FloatArray, FloatArray], None]] = getattr(compiled, "LOOPS", {})
+    """Run a formula on numbers of any shape: in its compiled loop where `_find_loops` gives one, else in NumPy."""
+    given = np.asarray(x, dtype=np.float64)
+    if not given.flags.carray:
+        given = np.require(given, requirements=["C", "W"])
+    loops = _find_loops(given.size)
     if name in loops:
         answer = np.empty_like(given)
         loops[name](given.reshape(-1), answer.reshape(-1))
         return answer
-    with np.errstate(all="ignore"):  # numbers that leave the range are dealt with by the formula
+    with np.errstate(all="ignore"):  # the formula itself handles numbers that leave the range
         return np.asarray(formula(given))
+
+
+def _find_loops(size: int) -> dict[str, Callable[[FloatArray, FloatArray], None]]:
+    """Give the compiled loops of `elementary` by name; none before numba is loaded.
+
+    Where numba is loaded and `elementary` is not, many numbers load it: NumPy takes three times as long for them.
+    """
+    loaded: Any = sys.modules.get("riskgrad.kernels.elementary")
+    if loaded is None and size >= MANY and "riskgrad.kernels.compile" in sys.modules:
+        loaded = import_module("riskgrad.kernels.elementary")
+    return getattr(loaded, "LOOPS", {})
 
 
 def _plain_exp(x: FloatArray) -> FloatArray:
@@ -192,15 +227,17 @@ def _plain_log(x: FloatArray) -> FloatArray:
 
 
 def softmax(preferences: FloatArray) -> FloatArray:
-    """Give exp h / sum exp h along the last axis."""
+    """Give exp(h) / sum exp(h) of preferences h [..., A] along the last axis."""
     weights = exp_of(preferences - _largest_preference(preferences))
-    return weights / sum_over_actions(weights)
+    weights /= sum_over_actions(weights)
+    return weights
 
 
 def log_softmax(preferences: FloatArray) -> FloatArray:
-    """Give h - log sum exp h along the last axis, right to the last digits even where the probability underflows."""
+    """Give h - log sum exp(h) of preferences h [..., A] along the last axis, even where the probability underflows."""
     shifted = preferences - _largest_preference(preferences)
-    return shifted - log_of(sum_over_actions(exp_of(shifted)))
+    shifted -= log_of(sum_over_actions(exp_of(shifted)))
+    return shifted
 
 
 def action_log_softmax(preferences: FloatArray, actions: NDArray[np.intp]) -> FloatArray:
@@ -209,7 +246,7 @@ def action_log_softmax(preferences: FloatArray, actions: NDArray[np.intp]) -> Fl
 
 
 def sum_over_actions(values: FloatArray) -> FloatArray:
-    """Add up values [..., A] along the last axis, which stays with length 1."""
+    """Add up values [..., A] along the last axis, which is kept with length 1."""
     if values.shape[-1] > FEW_ACTIONS:
         return np.sum(values, axis=-1, keepdims=True)
     return reduce(np.add, _by_action(values))[..., None]

@@ -1,16 +1,16 @@
-"""The code of helpers, which stays in LLVM's language until a kernel that calls them is made machine code.
+"""The compilers of helpers, whose code stays LLVM code until a kernel that calls them becomes machine code.
 
-Numba optimizes each function that it compiles and makes machine code of it, and does both again for what it calls
-within every caller. Nobody runs the first of these for a helper: without it a first run on CartPole takes three
+Numba optimizes each function that it compiles and makes machine code of it, and does both again for the same function
+inside every caller. The machine code of a helper alone is never run: without it a first run on CartPole takes three
 quarters of the time. What kernels compute is the same to the bit.
 
-A helper must not raise or print: for these its code would need the address of Python objects, which nobody gives it.
+A helper must not raise or print: code that does either needs the address of a Python object, which is not set here.
 
-An inline helper promises more: what it writes to one of its arrays, it reads from no other one. Without that promise,
-which numba has no word for, its loops would ask again and again whether the arrays overlap.
+An inline helper also promises that what it writes through one of its arrays it does not read or write through another
+one. Numba's decorators have no option for this promise, without which loops would check whether their arrays overlap.
 
-Machine code that is kept on the disk has helpers of other files in it. Numba compares its age with that of the
-kernel's own file alone; `expire_with_helpers` lets it compare with all files of this folder.
+The machine code of a kernel on disk contains its helpers, which may be defined in other files. Numba compiles a cached
+kernel again only if the kernel's own file has changed; `expire_with_helpers` extends this to all files of this folder.
 """
 
 from functools import cache
@@ -26,30 +26,30 @@ class _LinkedCode(JITCodeLibrary):
     """A function's code that is linked into its callers, and is run nowhere else."""
 
     def _optimize_final_module(self) -> None:
-        """Leave it to the callers, who do it for all that they have linked."""
+        """Do nothing: each caller optimizes all the code that it has linked."""
 
     def _finalize_final_module(self) -> None:
-        """Close it, without giving it to the engine that makes machine code."""
+        """Mark the module as final, without giving it to the engine that makes machine code."""
         self._finalize_dynamic_globals()
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
-        """Give 0, which is numba's word for none."""
+        """Give 0, by which numba means that the function has no address."""
         del name
         self._ensure_finalized()
         return 0
 
     @property
     def codegen(self) -> Any:
-        """What numba tells of the function's environment, as it does for machine code."""
+        """The object on which numba calls `set_env`: this one, which ignores the call."""
         return self
 
     def set_env(self, env_name: str, env: Any) -> None:
-        """Forget the environment: only what raises or prints reads it."""
+        """Ignore the environment: only code that raises or prints reads it."""
 
 
 class HelperCompiler(Compiler):
-    """Numba's compiler, with the code of the function kept for its callers."""
+    """Numba's compiler, which keeps the LLVM code of a function for its callers and makes no machine code."""
 
     def __init__(self, typingctx: Any, targetctx: Any, library: Any, *rest: Any) -> None:
         del library
@@ -57,7 +57,7 @@ class HelperCompiler(Compiler):
 
 
 class InlineCompiler(HelperCompiler):
-    """The compiler of helpers, for one whose arrays do not overlap where it writes."""
+    """The compiler of inline helpers, which lets LLVM assume that arrays do not overlap where the helper writes."""
 
     def __init__(
         self, typingctx: Any, targetctx: Any, library: Any, args: Any, answer: Any, flags: Any, *rest: Any
@@ -68,15 +68,15 @@ class InlineCompiler(HelperCompiler):
 
 
 def expire_with_helpers(kernel: Any) -> None:
-    """Let what a cached kernel keeps on the disk be compiled anew once any file of this folder has changed."""
-    if cast("Any", config).DISABLE_JIT:  # it is then the plain function
+    """Make numba compile a cached kernel again once any file of this folder has changed."""
+    if cast("Any", config).DISABLE_JIT:  # the kernel is then the plain Python function
         return
-    kept = kernel._cache._cache_file  # noqa: SLF001 - numba has no other name for it
+    kept = kernel._cache._cache_file  # noqa: SLF001 - numba has no public name for it
     kept._source_stamp = (kept._source_stamp, stamp_of_kernels())  # noqa: SLF001
 
 
 @cache
 def stamp_of_kernels() -> tuple[int, int]:
-    """Give when a file of this folder was last changed, and how large they are together."""
+    """Give the time of the last change to a file of this folder, in ns, and the total size of the files, in bytes."""
     files = [path.stat() for path in Path(__file__).parent.glob("*.py")]
     return max((file.st_mtime_ns for file in files), default=0), sum(file.st_size for file in files)

@@ -1,8 +1,9 @@
-"""The knots of the return so far at each time; between neighboring knots chances and values are linear.
+"""The knots of the return so far at each time; chances are split between neighboring knots, values are interpolated.
 
-Where few returns can be reached, each is a knot and nothing is rounded. Elsewhere half of the knots are quantiles of
-what recent episodes had earned by then, where the chances are, and half are spread over all that can be reached, where
-another policy may go.
+Where few returns can be reached, each of them is a knot and no return is rounded. Otherwise some knots are returns so
+far that recent episodes had at that time, where most of the probability is: all different ones if they fit, else
+quantiles, half of the knots. The others are evenly spread over the range that can be reached, where another policy may
+go.
 """
 
 import numpy as np
@@ -11,12 +12,12 @@ from riskgrad.kernels.arrays import ZERO, sort_part
 from riskgrad.kernels.compile import helper, kernel
 from riskgrad.types import FloatArray, IntArray
 
-MOST_SUMS = 1 << 15  # candidates for an exact set of knots, beyond which none is tried
+MOST_SUMS = 1 << 15  # sums of a knot and a reward; with more of them no exact set of knots is tried
 
 
 @helper
 def _merge(values: FloatArray, gap: float) -> FloatArray:
-    """Give sorted values without those that are within a gap of the one kept before."""
+    """Give sorted values without those that are within `gap` of the last one kept."""
     kept = np.empty(len(values))
     used = 0
     for value in values:
@@ -28,7 +29,7 @@ def _merge(values: FloatArray, gap: float) -> FloatArray:
 
 @helper
 def _spread_knots(seen: FloatArray, low: float, high: float, most: int, gap: float) -> FloatArray:
-    """Give at most `most` knots: of sorted values that were seen, and evenly from low to high."""
+    """Give at most `most` >= 3 knots: some of the sorted values that were seen, the others evenly from low to high."""
     distinct = _merge(seen, gap)
     half = len(distinct) if len(distinct) <= most - 2 else most // 2
     even = max(2, most - half)
@@ -43,7 +44,7 @@ def _spread_knots(seen: FloatArray, low: float, high: float, most: int, gap: flo
 
 @helper
 def _add_rewards(before: FloatArray, power: float, rewards: FloatArray, gap: float) -> FloatArray:
-    """Give every sum of a knot and a reward, sorted and merged."""
+    """Give all sums before[i] + power * rewards[j], sorted and merged."""
     sums = np.empty(len(before) * len(rewards))
     for i in range(len(before)):
         for j in range(len(rewards)):
@@ -54,7 +55,7 @@ def _add_rewards(before: FloatArray, power: float, rewards: FloatArray, gap: flo
 
 @helper
 def _join(values: FloatArray, others: FloatArray, gap: float) -> FloatArray:
-    """Give both, sorted and merged."""
+    """Give the values of both arrays, sorted and merged."""
     both = np.empty(len(values) + len(others))
     for i in range(len(values)):
         both[i] = values[i]
@@ -66,7 +67,7 @@ def _join(values: FloatArray, others: FloatArray, gap: float) -> FloatArray:
 
 @kernel
 def sort_by_time(horizon: int, times: IntArray, sums: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Give returns so far sorted within each time, and where each time begins [T + 1]."""
+    """Give where each time begins [T + 1], and the returns so far, sums [N] at times [N], sorted by time and size."""
     begins = np.zeros(horizon + 1, dtype=np.int64)
     for t in times:
         begins[t + 1] += 1
@@ -101,10 +102,10 @@ def place_knots(
         begins: where the sums of each time begin [T + 1].
         sums: returns so far of recent episodes, sorted within each time.
         returns: their final returns, sorted.
-        low: the smallest return so far that can be reached at each time [T + 1].
-        high: the largest [T + 1].
-        most: knots of each time, at most, from 2.
-        most_ends: knots of the final return, at most, from 2.
+        low: the smallest return so far that can be reached at each time, and the smallest final return [T + 1].
+        high: the largest ones [T + 1].
+        most: most knots of each time, at least 3.
+        most_ends: most knots of the final return, at least 3.
 
     Returns:
         whether every return that can be reached is a knot, where the knots of each time begin [T + 1], the knots, and
@@ -116,7 +117,7 @@ def place_knots(
         if low[t] <= high[t]:  # some state can be reached
             gap = max(gap, 1e-9 * max(abs(low[t]), abs(high[t])))
     offsets, before = np.zeros(horizon + 1, dtype=np.int64), np.zeros(1)
-    knots = np.zeros(1 + horizon * (most + 1))  # room for all; the first is 0
+    knots = np.zeros(1 + horizon * (most + 1))  # room for all; the only knot of time 0 is 0
     offsets[1] = 1
     exact = True
     every, ends, found = np.zeros(0), np.zeros(0), np.zeros(0)

@@ -1,4 +1,4 @@
-"""The compiled loops of weighted distortion estimates: sorted returns as steps up, weights as the mass above each."""
+"""The compiled loops of weighted distortion estimates: steps between sorted returns, and the mass above each."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +10,10 @@ from riskgrad.types import FloatArray
 
 @helper
 def _settle_ties(values: FloatArray, order: NDArray[np.intp]) -> None:
-    """Put the equal ones of some returns [m], whose ascending order is given, in the order in which they came.
+    """Sort equal returns by their index, within the ascending order [m] of returns [m], in place.
 
-    In NumPy's plain order that of equal returns depends on the processor; its stable one takes five times as long.
+    NumPy's default sort orders equal returns differently on different processors; its stable sort takes five times as
+    long.
     """
     size = len(values)
     groups, places = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
@@ -33,18 +34,19 @@ def _settle_ties(values: FloatArray, order: NDArray[np.intp]) -> None:
 def build_ladder(
     values: FloatArray, order: NDArray[np.intp], weights: FloatArray, literal: bool
 ) -> tuple[FloatArray, FloatArray, FloatArray, bool]:
-    """Lay out each row as a ladder.
+    """Give the steps between the sorted returns of each row, and the estimated mass above each step.
 
     Args:
         values: returns [B, m], or [1, m] shared by all rows of weights.
-        order: their ascending order, of the same shape; equal returns are put in the order in which they came, since
-            the sums of their weights depend on it.
+        order: indices that sort them in ascending order, of the same shape; changed in place, so that equal returns
+            are in the order of their indices, on which the rounding of sums of weights depends.
         weights: ratios psi [B, m].
-        literal: whether the mass above a step is that of `eq:hat_rho_H1` or the self-normalized one.
+        literal: whether the mass above a step is that of `eq:hat_rho_H1`; otherwise it is the self-normalized one.
 
     Returns:
-        the smallest return of each row [B], the steps R_(i) - R_(i-1) for i = 2..m ([B, m - 1], or [1, m - 1] when
-        shared), the estimated mass S_i at or above R_(i) [B, m - 1], and whether every number was sound.
+        the smallest return of each row ([B], or [1] when shared), the steps R_(i) - R_(i-1) for i = 2..m ([B, m - 1],
+        or [1, m - 1] when shared), the estimated mass S_i at or above R_(i) [B, m - 1], and whether all returns are
+        within LARGEST_RETURN and all rows have weights of at least 0 with a finite positive sum.
     """
     count, size = weights.shape
     owners = len(values)

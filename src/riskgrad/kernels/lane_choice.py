@@ -1,13 +1,14 @@
-"""From observations to actions, in all lanes: a network of layers, and one number of each policy's stream.
+"""From observations to actions in all lanes, by networks and one number of each policy's stream.
 
 A network is read layer by layer from a flat vector: weights [in, out] and then, with `bias`, one number per output; a
 linear softmax is the network of one layer. An action is drawn by the inverse CDF of the softmax at one uniform number,
 so that nearby policies turn the same number into the same action nearly always; a greedy policy takes the first of the
-largest logits, and passes over the number. Of two actions only the difference of the logits matters: the lanes keep a
-last layer with one output for it.
+largest logits, and skips the number. With two actions only the difference of the logits matters: the lanes keep a last
+layer whose one output is this difference.
 
-There are two ways through a network: all lanes at once, for observations that have all their entries and parameters
-that are few enough to be kept once per lane; and otherwise one policy after the other, on the entries that there are.
+Networks are run for all lanes at once if observations have all their entries and the parameters are few enough to be
+copied to each lane. Otherwise a network of one layer is run lane by lane, and deeper ones for up to 16 lanes at a time,
+ordered by policy; both read only the entries that `observe` has written.
 """
 
 from riskgrad.kernels import streams
@@ -19,7 +20,7 @@ from riskgrad.kernels.layers import TOGETHER, Room, run_layers
 from riskgrad.kernels.streams import Words
 from riskgrad.types import FloatArray, IntArray
 
-DOUBT = 1e-4  # above the error of u (1 + rough_exp(x)) near 1
+DOUBT = 1e-4  # larger than the error of u (1 + rough_exp(x)) where it is near 1
 
 
 @helper
@@ -46,10 +47,10 @@ def weigh_lanes(
     n_out: int,
     live: int,
 ) -> None:
-    """Write the sums units[there, :n_out] of a layer whose numbers begin at weights[first], for inputs[here, :n_in]."""
+    """Write the sums units[there, :n_out] of a layer with parameters from weights[first] on, of inputs[here, :n_in]."""
     for j in range(n_out):
         at = first + j
-        for i in range(0, n_in - 3, 4):  # four at a time: a sum is fetched and stored once for all
+        for i in range(0, n_in - 3, 4):  # four inputs at a time: a sum is fetched and stored once for all four
             for lane in range(live):
                 total = units[there, j, lane] if i > 0 else 0.0
                 total = fma(inputs[here, i, lane], weights[at, lane], total)
@@ -94,7 +95,10 @@ def weigh_entries(
     n_out: int,
     bias: bool,
 ) -> None:
-    """Write the logits units[0, :n_out] of networks of one layer, thetas[rows], for the entries that there are."""
+    """Write the logits units[0, :n_out] of networks of one layer, thetas[rows], from the entries of observations.
+
+    For two actions, units[0, 0] is then the difference of the logits, second minus first.
+    """
     for lane in range(live):
         row = rows[lane]
         for j in range(n_out):
@@ -108,10 +112,10 @@ def weigh_entries(
 
 @helper
 def order_by_policy(rows: IntArray, live: int, order: IntArray, places: IntArray) -> None:
-    """Write the lanes in an order [L] in which those of one policy are neighbors, by counting; `places` is room [L].
+    """Write an order of the lanes [L] in which those of one policy are neighbors, by counting; `places` is scratch [L].
 
-    A lane that has become free is given to a later policy: in their own order one in two has another policy than its
-    neighbor. Policies whose numbers differ by a multiple of L may be mixed with each other.
+    A lane that becomes free goes to an episode of a later policy: in the order of the lanes, one in two would have
+    another policy than its neighbor. Policies whose indices differ by a multiple of L may be mixed with each other.
     """
     for key in range(len(places)):
         places[key] = 0
@@ -142,9 +146,10 @@ def run_networks_in_turn(
     relu: bool,
     room: Room,
 ) -> None:
-    """Write the logits units[0, :n_out] of larger networks, thetas[rows], for the entries that there are.
+    """Write the logits units[0, :n_out] of deeper networks, thetas[rows], from the entries of observations.
 
-    Neighbors in the order [live] go through their layers together, whether or not they play the same policy.
+    Neighbors in the order [live] go through their layers together, whether or not they play the same policy. For two
+    actions, units[0, 0] is then the difference of the logits, second minus first.
     """
     n_out = widths[-1]
     for first in range(0, live, TOGETHER):
@@ -165,9 +170,10 @@ def run_networks_in_turn(
 
 @inline_helper
 def draw_from_two(units: FloatArray, row: int, live: int, choices: Words, actions: IntArray) -> None:
-    """Draw actions of two, whose logits differ by x = units[row, 0]: the second if u (1 + exp(x)) >= 1.
+    """Draw one of two actions, whose logits differ by x = units[row, 0]: the second if u (1 + exp(x)) >= 1.
 
-    A rough exponential decides, unless the product is so near to 1 that it might be wrong: then an exact one does.
+    A rough exponential decides. If the product is so near to 1 in some lane that this may be wrong, `exp` decides in
+    all lanes.
     """
     doubtful = 0
     for lane in range(live):
@@ -183,7 +189,7 @@ def draw_from_two(units: FloatArray, row: int, live: int, choices: Words, action
 
 @helper
 def _draw_exactly(units: FloatArray, row: int, live: int, n_actions: int, choices: Words, actions: IntArray) -> None:
-    """Draw actions from logits less their largest, by sums of weights that are right to the last place."""
+    """Draw actions as `draw_from_many` does, by exact exponentials of units[row], logits minus their largest."""
     for a in range(n_actions):
         for lane in range(live):
             before = units[row, a - 1, lane] if a > 0 else 0.0
@@ -198,10 +204,10 @@ def _draw_exactly(units: FloatArray, row: int, live: int, n_actions: int, choice
 
 @helper
 def draw_from_many(units: FloatArray, row: int, live: int, n_actions: int, choices: Words, actions: IntArray) -> None:
-    """Draw actions by the sums of their weights: the first whose sum is above u times the last one.
+    """Draw actions by the running sums of their weights exp(logit): the first whose sum is above u times the last sum.
 
-    Rough exponentials decide, unless a sum is so near to u times the last that they might be wrong: then exact ones
-    do. As u is below 1, u times the last sum is below it: an action without weight is never chosen.
+    Rough exponentials decide. If some sum is so near to u times the last one that they may be wrong, exact ones decide
+    in all lanes. As u is below 1, u times the last sum is below that sum: an action without weight is never chosen.
     """
     spare = 1 - row
     for lane in range(live):
@@ -231,7 +237,10 @@ def draw_from_many(units: FloatArray, row: int, live: int, n_actions: int, choic
 
 @helper
 def take_largest(units: FloatArray, row: int, live: int, n_actions: int, choices: Words, actions: IntArray) -> None:
-    """Take the first of the largest logits, or of two the second if it exceeds the first."""
+    """Take the first of the largest logits, or, of two actions, the second if the difference units[row, 0] is positive.
+
+    Each stream skips the number by which an action would be drawn.
+    """
     spare = 1 - row
     for lane in range(live):
         choices[lane] += streams.STEP

@@ -1,14 +1,14 @@
-"""The loop that plays episodes of a compiled environment: observe, choose, step, until it is over.
+"""The loop that plays episodes of a compiled environment: observe, choose, step, until all are over.
 
     P policies   m episodes each   d parameters   A actions   V visits
 
 Up to 128 episodes are played side by side, each in a lane (see `lane_state`): all observe, all choose (see
-`lane_choice`), all step. Each of these is a loop over lanes into which the compiler puts the environment's function;
-where that has no branches, calls of the C library or draws by rejection, four or eight lanes are done by one
-instruction. An episode that is over gives its lane to the next one at once, so that no lane waits for a long episode.
+`lane_choice`), all step. Each of these is a loop over lanes into which the compiler inlines the environment's
+function; where that has no branches, calls of the C library or draws by rejection, one instruction processes four or
+eight lanes. An episode that is over gives its lane to the next one at once, so that no lane waits for a long episode.
 
-An episode is a function of the environment, the parameters, the pair's key and its index, never of what else is played
-or in which lane: nothing is rounded differently when several are done at a time.
+An episode is a function of the environment, the parameters, the pair's key and the episode's index, never of what else
+is played or of its lane: no number is rounded differently when several lanes are processed at a time.
 """
 
 from collections.abc import Callable
@@ -44,27 +44,27 @@ from riskgrad.kernels.layers import empty_room
 from riskgrad.kernels.streams import Words
 from riskgrad.types import FloatArray, IntArray
 
-MOST_WEIGHTS = 512  # of a policy that is kept once per lane
+MOST_WEIGHTS = 512  # most parameters of a policy that are copied to each of its lanes
 
 
 class Job(NamedTuple):
-    """What is to be played, and where the answer goes.
+    """What to play, and the arrays that receive the results.
 
     Attributes:
-        keys: the key of each row [P].
+        keys: the key of each policy's streams [P].
         thetas: parameters [P, d]; layer by layer, weights [in, out] and then, with `bias`, one number per output.
-        widths: features, with those of memory, units of each hidden layer, actions.
+        widths: number of features, with those of memory, of units of each hidden layer, and of actions [layers + 1].
         bias: whether layers have one.
-        relu: what stands between layers, otherwise tanh.
-        greedy: take the likeliest action instead of drawing one.
+        relu: whether the activation between layers is relu; otherwise it is tanh.
+        greedy: whether to take the likeliest action instead of drawing one.
         dense: whether observations have all their entries, in order.
         state_size: numbers in the environment's state.
         horizon: steps after which an episode is cut.
-        discount: discount.
-        episodes: m.
+        discount: discount of the returns.
+        episodes: m, of each policy.
         memory: what policies see besides observations.
-        values: discounted returns, flat [P * m].
-        lengths: steps, flat [P * m].
+        values: discounted returns, flat [P * m]; filled.
+        lengths: numbers of steps, flat [P * m]; filled.
     """
 
     keys: Words
@@ -84,13 +84,13 @@ class Job(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """Where to write what the episodes of a single policy met; without room for a visit, nothing is written.
+    """The arrays that receive the visits of the episodes of a single policy; if `actions` is empty, none is written.
 
     Attributes:
         offsets: where each episode's visits begin [m + 1].
-        observations: zeros, to be filled [V, features].
-        actions: [V].
-        so_far: the return before each visit [V]; not written without room for it.
+        observations: zeros [V, features]; entries that are observed are filled.
+        actions: action of each visit [V]; filled.
+        so_far: the return before each visit [V]; filled, or empty if not wanted.
     """
 
     offsets: IntArray
@@ -104,14 +104,14 @@ NO_TRACE = Trace(np.zeros(1, dtype=np.int64), np.zeros((0, 0)), np.zeros(0, dtyp
 
 @inline_helper
 def begin_episode(lanes: LaneState, lane: int, item: int, job: Job, clock: int) -> None:
-    """Give a lane to an episode, all but its state; `clock` counts the rounds that all lanes have made."""
+    """Begin an episode in a lane, all but its state, which `reset` fills; `clock` counts the rounds of steps."""
     row, episode = item // job.episodes, item % job.episodes
     lanes.choices[lane], lanes.streams[0, lane] = streams.first_words(job.keys[row], episode)
     lanes.items[lane], lanes.rows[lane], lanes.starts[lane] = item, row, clock
     lanes.totals[lane], lanes.factors[lane] = 0.0, 1.0
     kept = len(lanes.weights)
     if kept > 0:
-        merged = job.thetas.shape[1] - kept  # pairs of a last layer for two actions, of which the difference is kept
+        merged = job.thetas.shape[1] - kept  # pairs of weights in a last layer of two actions, whose difference is kept
         for i in range(kept - merged):
             lanes.weights[i, lane] = job.thetas[row, i]
         for i in range(kept - merged, kept):
@@ -121,7 +121,7 @@ def begin_episode(lanes: LaneState, lane: int, item: int, job: Job, clock: int) 
 
 @inline_helper
 def finish_episode(lanes: LaneState, lane: int, job: Job, clock: int) -> None:
-    """Write what the episode of a lane gave."""
+    """Write the return and the length of the episode of a lane, if it has had one."""
     item = lanes.items[lane]
     if item >= 0:
         job.values[item], job.lengths[item] = lanes.totals[lane], clock - lanes.starts[lane]
@@ -129,7 +129,7 @@ def finish_episode(lanes: LaneState, lane: int, job: Job, clock: int) -> None:
 
 @helper
 def keep_visits(trace: Trace, job: Job, lanes: LaneState, live: int, clock: int) -> None:
-    """Write what the lanes see and do to where it belongs."""
+    """Write the observation, the action and the return so far of each lane to the trace."""
     for lane in range(live):
         episode = lanes.items[lane] % job.episodes
         visit = trace.offsets[episode] + clock - lanes.starts[lane]
@@ -142,7 +142,7 @@ def keep_visits(trace: Trace, job: Job, lanes: LaneState, live: int, clock: int)
 
 
 @inline_kernel
-def play_episodes(  # noqa: C901, PLR0912, PLR0915 - the loop of loops; what it calls must not be fetched again
+def play_episodes(  # noqa: C901, PLR0912, PLR0915 - cut into functions it would fetch arrays again in each
     reset: Callable[..., None],
     step: Callable[..., tuple[float, bool]],
     observe: Callable[..., int | None],
@@ -151,15 +151,15 @@ def play_episodes(  # noqa: C901, PLR0912, PLR0915 - the loop of loops; what it 
     job: Job,
     trace: Trace,
 ) -> None:
-    """Play the episodes first:last of all P * m, counted row by row.
+    """Play the episodes first:last of all P * m, counted policy by policy.
 
-    If the trace, which is for a single policy, has room, what they met is kept.
+    If the trace has room, which takes a single policy, the visits are written to it.
     """
-    # names for all that the loop touches: to fetch an array from a tuple in it costs more than what it does
+    # local names for all that the loop uses: to fetch an array from a tuple in the loop costs more than the work on it
     thetas, widths, bias, relu, greedy = job.thetas, job.widths, job.bias, job.relu, job.greedy
     discount, horizon, n_features, n_actions = job.discount, job.horizon, widths[0], widths[-1]
     together = job.dense and thetas.shape[1] <= MOST_WEIGHTS
-    # of two actions the lanes keep one number per input of the last layer, for the difference of the logits
+    # for two actions the lanes keep one number per input of the last layer, for the difference of the logits
     layers = widths.copy()
     layers[-1] = 1 if n_actions == 2 else n_actions
     halved = (widths[-2] + (1 if bias else 0)) if n_actions == 2 else 0

@@ -1,6 +1,6 @@
-"""What lanes remember: the time left and the return so far of each episode, written after its observation.
+"""The memory of policies in lanes: the time left and the return so far of each episode, written after its observation.
 
-It is what `riskgrad.policy.memory.Memory.extend` writes for vectors, to the same bits.
+The numbers have the same bits as those that `riskgrad.policy.memory.Memory.extend` gives for vectors.
 """
 
 import math
@@ -18,14 +18,14 @@ class ShownMemory(NamedTuple):
     """A memory as the loop over lanes reads it.
 
     Attributes:
-        extra: how many numbers it adds; 0 for no memory.
+        extra: how many numbers it adds to an observation; 0 for no memory.
         time: whether the share of time left is among them.
         so_far: whether the scaled return so far is.
         horizon: T.
-        center: of the returns so far.
-        spread: of the returns so far.
-        time_bumps: where bumps over the time are, a bump as wide as they are apart; or nothing.
-        return_bumps: where bumps over the scaled return are; or nothing.
+        center: the return so far y is shown as asinh((y - center) / spread).
+        spread: see center.
+        time_bumps: centers of Gaussian bumps over the share of time left, as wide as they are apart; may be empty.
+        return_bumps: centers of such bumps over the scaled return; may be empty.
     """
 
     extra: int
@@ -43,7 +43,7 @@ NO_MEMORY = ShownMemory(0, False, False, 1, 0.0, 1.0, np.zeros(0), np.zeros(0))
 
 @helper
 def _show_number(lanes: LaneState, lane: int, index: int, dense: bool, number: float, bumps: FloatArray) -> int:
-    """Write a number and the bumps over it from an index of the observation on; give the index after them."""
+    """Write a number and the bumps at it to an observation, from `index` on; give the index after them."""
     for i in range(len(bumps) + 1):
         shown = number
         if i > 0:
@@ -61,7 +61,7 @@ def _show_number(lanes: LaneState, lane: int, index: int, dense: bool, number: f
 
 @helper
 def remember_lanes(memory: ShownMemory, lanes: LaneState, n_features: int, dense: bool, live: int, clock: int) -> None:
-    """Write what the first lanes remember to the last of their n_features entries."""
+    """Write the memory of the first `live` lanes to the last `memory.extra` of their n_features entries."""
     for lane in range(live):
         index = n_features - memory.extra
         if memory.time:

@@ -1,21 +1,21 @@
-"""Lanes: what the episodes that are played side by side have in memory.
+"""Lanes: the arrays of the episodes that are played side by side, one episode in each lane.
 
-    L lanes at most   k numbers of state   F features   A actions   d parameters
+    L lanes at most   k numbers of state   F features   n parameters of a network
 
-Every array has the lanes in its last axis: the same number of neighboring lanes lies side by side, so that the
-compiler does four or eight lanes at a time. `lane_column` gives one lane of an array as the small array which the
-functions of an environment take; it holds no reference, because counting references would keep the compiler from that.
+The lanes are the last axis of every array: the same quantity of neighboring lanes is adjacent in memory, so that the
+compiler processes four or eight lanes at a time. `lane_column` gives one lane of an array as the small array which the
+functions of an environment take; it holds no reference to the array, because counting references would prevent that.
 
-An episode that is over makes room for the next; when there is none, the last lane moves to its place, so that the lanes
-in use are always the first ones.
+When an episode is over, the next one takes its lane; when none is left to begin, the last lane in use moves there, so
+that the lanes in use are always the first ones.
 
-Lanes observe by the arguments that the environment's `observe` takes:
+The `observe` function of an environment has one of two forms:
 
-    observe(state, values)                       writes all entries
-    observe(state, indices, values) -> count     writes `count` of them, and says which
+    observe(state, values)                       writes all entries of the observation
+    observe(state, indices, values) -> count     writes `count` entries, and their indices
 
-Which of the two it is, is known when the loop is compiled: where all entries are written, no step is spent on their
-places, which never change.
+Its form is known when the loop is compiled: where all entries are written, no time is spent on their indices, which
+never change.
 """
 
 import inspect
@@ -32,26 +32,27 @@ from riskgrad.kernels.streams import Words
 from riskgrad.types import FloatArray, IntArray
 
 LANES = 128
-INLINE_HELPER = {"nogil": True, "error_model": "numpy", "forceinline": True}  # as `compile.inline_helper`
-SEEN_AT_ONCE = 8  # lanes, where one is sought whose episode is over
+INLINE_HELPER = {"nogil": True, "error_model": "numpy", "forceinline": True}  # as in `compile.inline_helper`
+SEEN_AT_ONCE = 8  # lanes that are checked together for an episode that is over
 
 
 class LaneState(NamedTuple):
     """The episodes that are being played.
 
     Attributes:
-        states: [k, L].
-        streams: words of the environments [1, L].
-        choices: words of the policies [L].
-        weights: the networks [n, L], the last layer of two actions being the difference; or nothing [0, L].
-        indices, entries, counts: observations [F, L], [1, F, L], [L]; at first indices and counts are those of
-            observations that have all their entries.
-        units: two layers of a network [2, width, L].
-        actions, over: of the step that is being made [L]; over is 1 or 0.
-        totals, factors: discounted sums of rewards, discount ** steps [L].
-        starts: rounds that all lanes had made when the episode began [L].
-        items: which of all episodes [L]; none, -1, at first, when every lane is over.
-        rows: of which policy [L].
+        states: states of the environments [k, L].
+        streams: states of the environments' random streams [1, L].
+        choices: states of the policies' random streams [L].
+        weights: parameters of the networks [n, L], where for two actions the last layer has the difference of the
+            logits as its one output; [0, L] where parameters are not copied to the lanes.
+        indices, entries, counts: indices of the entries of each observation [F, L], the entries [1, F, L], and how many
+            there are [L]; initially the indices are 0, 1, ..., F - 1 and each count is F.
+        units: two successive layers of the networks [2, width, L].
+        actions, over: the action of the current step [L], and whether the episode is over, 1 or 0 [L].
+        totals, factors: discounted sums of rewards [L], and discount ** steps [L].
+        starts: the clock when the episode began [L]; it counts rounds, in each of which every lane makes one step.
+        items: index of the episode among all that are played [L]; -1 in a lane that has had none yet.
+        rows: index of the policy [L].
     """
 
     states: FloatArray
@@ -72,7 +73,7 @@ class LaneState(NamedTuple):
 
 
 def _generate_lane_column(typing: Any, array: Any, lane: Any) -> Any:
-    """Generate array[:, lane] of an array [n, L], without a reference to it; all strides are constants."""
+    """Generate code for the view array[:, lane] of an array [n, L], without a reference; its stride is a constant."""
     del typing, lane
     answer = types.Array(array.dtype, 1, "A")
 
@@ -98,7 +99,7 @@ lane_column = cast("Callable[[Any, int], Any]", intrinsic(_generate_lane_column)
 
 @helper
 def empty_lanes(state_size: int, n_features: int, widest: int, n_weights: int) -> LaneState:
-    """Make room for the lanes, each with so many parameters."""
+    """Make the arrays of the lanes, which are all free, with room for n_weights parameters in each."""
     indices = np.zeros((n_features, LANES), dtype=np.int64)
     counts, items = np.empty(LANES, dtype=np.int64), np.empty(LANES, dtype=np.int64)
     for lane in range(LANES):
@@ -126,7 +127,7 @@ def empty_lanes(state_size: int, n_features: int, widest: int, n_weights: int) -
 
 @helper
 def move_lane(lanes: LaneState, source: int, target: int) -> None:
-    """Let an episode change its lane."""
+    """Move an episode from the lane `source` to the lane `target`."""
     lanes.choices[target], lanes.streams[0, target] = lanes.choices[source], lanes.streams[0, source]
     lanes.items[target], lanes.rows[target] = lanes.items[source], lanes.rows[source]
     lanes.starts[target] = lanes.starts[source]
@@ -139,7 +140,7 @@ def move_lane(lanes: LaneState, source: int, target: int) -> None:
 
 @inline_helper
 def last_lane_over(over: IntArray, end: int) -> int:
-    """Give the last of the lanes 0:end whose episode is over, or -1; eight that go on are passed at a time."""
+    """Give the last of the lanes 0:end whose episode is over, or -1; lanes that go on are skipped eight at a time."""
     while end > 0:
         some = 1
         if end >= SEEN_AT_ONCE:
@@ -157,7 +158,7 @@ def last_lane_over(over: IntArray, end: int) -> int:
 
 @inline_helper
 def cut_late_lanes(lanes: LaneState, live: int, horizon: int, clock: int) -> tuple[int, int]:
-    """End episodes that have had their time; give how many lanes are over now, and when the next may have to be cut."""
+    """End episodes of `horizon` steps; give how many lanes are over, and the clock when the next may have to be cut."""
     starts, over, ended, oldest = lanes.starts, lanes.over, 0, clock
     for lane in range(live):
         late = 1 if starts[lane] <= clock - horizon else 0
@@ -168,7 +169,7 @@ def cut_late_lanes(lanes: LaneState, live: int, horizon: int, clock: int) -> tup
 
 
 def writes_all_entries(observe: Callable[..., Any]) -> bool:
-    """Whether a function writes all entries of an observation."""
+    """Tell whether an `observe` function writes all entries, as those with two parameters do."""
     return len(inspect.signature(observe).parameters) == 2
 
 
@@ -180,7 +181,7 @@ def observe_lanes(
     counts: IntArray,
     live: int,
 ) -> None:
-    """Let the first lanes observe. Compiled, it is one of the two loops below."""
+    """Write the observations of the first `live` lanes; in compiled code this is one of the two loops below."""
     loop = observe_all_entries if writes_all_entries(observe) else observe_some_entries
     loop(observe, states, indices, values, counts, live)
 
@@ -193,7 +194,7 @@ def observe_all_entries(
     counts: IntArray,  # noqa: ARG001 - they stay the number of features
     live: int,
 ) -> None:
-    """Let lanes write all entries."""
+    """Write all entries of the observations of the first `live` lanes."""
     for lane in range(live):
         observe(lane_column(states, lane), lane_column(values, lane))
 
@@ -206,7 +207,7 @@ def observe_some_entries(
     counts: IntArray,
     live: int,
 ) -> None:
-    """Let lanes write the entries that there are."""
+    """Write the entries that `observe` gives, their indices and their counts, for the first `live` lanes."""
     for lane in range(live):
         counts[lane] = observe(lane_column(states, lane), lane_column(indices, lane), lane_column(values, lane))
 
@@ -214,7 +215,7 @@ def observe_some_entries(
 def _observing_loop(
     observe: Any, states: Any, indices: Any, values: Any, counts: Any, live: Any
 ) -> Callable[..., None]:
-    """Choose the loop for the type of an `observe`."""
+    """Choose the loop for an `observe` function, of which numba gives the type."""
     del states, indices, values, counts, live
     return observe_all_entries if writes_all_entries(observe.dispatcher.py_func) else observe_some_entries
 

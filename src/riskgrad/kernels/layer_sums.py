@@ -1,11 +1,11 @@
-"""Sums of products, of which a layer of a compiled network is made: what goes in times its weights, added to units.
+"""The sums of products in a layer of a compiled network: inputs times weights, added to the units.
 
     units[b, j] += inputs[b, 0] * weights[0, j] + inputs[b, 1] * weights[1, j] + ...
 
 Each unit is one sum, added up in the order of the inputs and rounded after every product and every sum, whichever of
 these functions does it. Where outputs are many, the compiler does four or more of them at a time; where they are few,
-sums of four observations are kept in registers. Arrays are flat, and indices unsigned: these need no question whether
-they count from the end.
+sums of four observations are kept in registers. Arrays are flat, and indices unsigned: for a signed index, numba would
+check whether it counts from the end.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ from riskgrad.types import FloatArray, IntArray
 Index = np.uint64
 
 NONE, ONE, TWO, THREE, FOUR, FIVE, SIX, SEVEN, EIGHT = (np.uint64(number) for number in range(9))
-FEW_OUTPUTS = EIGHT  # below which the outputs alone do not fill the processor
+FEW_OUTPUTS = EIGHT  # fewer outputs of one observation do not keep the processor busy
 
 
 @inline_helper
@@ -30,9 +30,9 @@ def add_to_one(
     u: Index,
     n_out: Index,
 ) -> None:
-    """Add to the units from u on the inputs from `begin` on times the weights [n_in, n_out] that begin at theta[first].
+    """Add the inputs from `begin` on, times the weights [n_in, n_out] from theta[first] on, to the units from u on.
 
-    Eight inputs at a time, so that a sum is fetched and stored once for all of them.
+    Eight inputs are taken at a time, so that a sum is fetched and stored once for all of them.
     """
     whole = n_in - n_in % EIGHT
     for k in range(NONE, whole, EIGHT):
@@ -106,7 +106,7 @@ def add_two_outputs_to_four(
     j: int | Index,
     i: int | Index,
 ) -> None:
-    """Do what `add_to_one` does for four observations, and of their outputs for j and i alone."""
+    """Do what `add_to_one` does for four neighboring observations, but for their outputs j and i alone."""
     x, y, z = begin + n_in, begin + TWO * n_in, begin + THREE * n_in
     v, w, t = u + n_out, u + TWO * n_out, u + THREE * n_out
     a0, a1, a2, a3 = units[u + j], units[v + j], units[w + j], units[t + j]
@@ -137,7 +137,7 @@ def add_entries(
     u: int,
     n_out: int,
 ) -> None:
-    """Add values[k] * weights[indices[k], :] to the units from u on, for the first `count` entries."""
+    """Add values[k] * weights[indices[k], :] to the units from u on, for k < count; weights begin at theta[first]."""
     wide, at = np.uint64(n_out), np.uint64(u)
     for k in range(0, count - 7, 8):
         x0, x1, x2, x3 = values[k], values[k + 1], values[k + 2], values[k + 3]

@@ -1,12 +1,12 @@
-"""The layers of compiled networks, which are read from flat vectors, for several observations at once.
+"""The layers of compiled networks, whose parameters are read from flat vectors, for several observations at once.
 
     units[j] = bias[j] + inputs[0] * weights[0, j] + inputs[1] * weights[1, j] + ...
 
-bent by tanh or relu are the inputs of the next layer. Sums run in the order of the inputs, each observation by itself,
-so that an answer has the same bits on every machine, and whatever else is taken through the layers with it.
+The units, after tanh or relu, are the inputs of the next layer. Sums run in the order of the inputs, each observation
+by itself, so that an answer has the same bits on every machine, and whatever else is taken through the layers with it.
 
-Observations of different networks go through their layers side by side: the sums of one network wait for one another,
-and so do the steps of a hyperbolic tangent, while the processor can work on those of another.
+Observations of different networks go through their layers side by side: within one observation each addition waits for
+the one before, and so do the steps of a tanh, while the processor can work on another observation.
 """
 
 from typing import NamedTuple
@@ -34,14 +34,15 @@ TOGETHER = 16  # observations at most that are taken through the layers together
 
 
 class Room(NamedTuple):
-    """What a layer is computed in, for n observations at most and w units at most.
+    """The arrays in which layers are computed, for n observations at most and w units at most.
 
     Attributes:
         rows: which network each observation goes through [n]; neighbors of one network share its weights.
-        values, counts: what goes into the first layer, without zeros [n, w + 1], [n]; with room for one too many.
+        values, counts: inputs of the first layer that are not zero [n, w + 1], and how many there are [n]; the room for
+            one more takes a zero, which the next input overwrites.
         indices: which inputs these are [n, w + 1].
-        inputs: what goes into a later layer, flat: the units of an observation, then those of the next.
-        units: what comes out of a layer, likewise.
+        inputs: inputs of a later layer, flat [n * w]: those of an observation, then those of the next.
+        units: outputs of a layer before the activation, likewise.
         powers, rests: for the hyperbolic tangent (see `write_tanhs`).
     """
 
@@ -73,7 +74,7 @@ def empty_room(size: int, sizes: IntArray) -> Room:
 
 @inline_helper
 def gather_entries(room: Room, b: int, inputs: FloatArray, row: int, n_in: int) -> None:
-    """Note which of inputs[row, :n_in] are not zero, for observation b: one-hot observations cost little."""
+    """Write those of inputs[row, :n_in] that are not zero to observation b of the room: one-hots cost little."""
     count = 0
     for i in range(n_in):
         room.indices[b, count], room.values[b, count] = i, inputs[row, i]
@@ -85,11 +86,11 @@ def gather_entries(room: Room, b: int, inputs: FloatArray, row: int, n_in: int) 
 def _write_biases(
     thetas: FloatArray, dim: Index, start: Index, rows: IntArray, n: Index, units: FloatArray, n_out: Index
 ) -> None:
-    """Begin the units of n observations with the biases of their networks, which stand from `start` on."""
+    """Set the units of n observations to the biases of their networks, which begin at `start` of each network."""
     for b in range(n):
         at = np.uint64(rows[b]) * dim + start
         for j in range(n_out):
-            # no negative zero, which adding the product of a zero would change
+            # + 0.0 makes a negative zero positive, as adding the product of a zero, which is skipped, would do
             units[b * n_out + j] = thetas[at + j] + 0.0
 
 
@@ -112,7 +113,7 @@ def _add_first_layer(
 
 @inline_helper
 def _same_network(rows: IntArray, begin: Index, count: Index, end: Index) -> bool:
-    """Whether there are so many observations from `begin` on, and all of them go through one network."""
+    """Tell whether there are `count` observations from `begin` on before `end`, and all go through one network."""
     if begin + count > end:
         return False
     same = True
@@ -133,7 +134,7 @@ def _add_later_layer(
     units: FloatArray,
     n_out: Index,
 ) -> None:
-    """Add weights . inputs to the units of n observations, whose inputs are all there, in order.
+    """Add weights . inputs to the units of n observations, for all inputs in order, zeros included.
 
     Neighbors of one network share each weight that is fetched: two of them, or four where there are few outputs.
     """
@@ -143,7 +144,7 @@ def _add_later_layer(
         if n_out < FEW_OUTPUTS and _same_network(rows, done, FOUR, n):
             for j in range(NONE, n_out - n_out % TWO, TWO):
                 add_two_outputs_to_four(thetas, first, inputs, x, n_in, units, u, n_out, j, j + ONE)
-            if n_out % TWO == ONE:  # the same output twice
+            if n_out % TWO == ONE:  # the last of an odd number of outputs is given twice
                 j = n_out - ONE
                 add_two_outputs_to_four(thetas, first, inputs, x, n_in, units, u, n_out, j, j)
             done += FOUR
@@ -157,7 +158,7 @@ def _add_later_layer(
 
 @inline_helper
 def _bend(room: Room, count: int, relu: bool) -> None:
-    """Write the activations of the first units to where the next layer finds them."""
+    """Write the activations of the first `count` units of the room to its inputs, for the next layer."""
     if relu:
         for j in range(count):
             room.inputs[j] = max(room.units[j], 0.0)

@@ -1,13 +1,13 @@
-"""The sums of a linear softmax, compiled: observations [B, k] are read once, and entries that are zero cost nothing.
+"""The sums of linear softmax policies, compiled, in which entries of observations [B, k] that are zero cost little.
 
-    P policies   B observations   k features   A actions   theta[f * A + a]
+    P policies   B observations   k features   A actions   d = k A parameters, theta[f * A + a]
 
-A soft one-hot of 64 features with 4 entries takes a sixteenth of the products with a full matrix. Every number
+A soft one-hot of 64 features, of which 4 are not zero, takes a sixteenth of the products of a full matrix. Every number
 is summed in one fixed order, so that a row has the same bits whatever else is in the batch. Sums over the batch are
 made in chunks of a fixed size, whose totals are then added in order, so that threads do not change them.
 
-Up to 64 observations are done together. They are the last axis of what is computed, so that the compiler takes several
-exponentials at a time. Every number is made of its own observation alone, in one order.
+Up to 64 observations are processed together. They are the last axis of what is computed, so that the compiler takes
+several exponentials at a time.
 """
 
 from typing import Any, NamedTuple
@@ -19,19 +19,20 @@ from riskgrad.kernels.compile import contiguous, cores, helper, in_blocks, kerne
 from riskgrad.kernels.elementary import exp, log, trailing_zeros
 from riskgrad.types import FloatArray, IntArray
 
-TOGETHER = 64  # observations at most
-WORD = 64  # features that are looked at together for those that are not zero
+TOGETHER = 64  # observations at most that are processed together
+WORD = 64  # features of which those that are not zero are found together
 NOTHING, ONE = np.uint64(0), np.uint64(1)
-CHUNK = 4096  # observations whose scores are added up together
+CHUNK = 4096  # observations whose gradients are added up together
 
 
 class ObservationBlock(NamedTuple):
-    """Some observations, n at most, by the entries that are not zero, and what policies make of them.
+    """Some observations, n at most, given by the entries that are not zero, and their softmax under policies.
 
     Attributes:
-        visits: which observations they are [n].
-        rows: by which policy each is looked at [n].
-        indices, values, counts: their entries [n, k + 1], [n, k + 1], [n]; there is room for one too many.
+        visits: indices of the observations in the batch [n].
+        rows: index of the policy under which each is taken [n].
+        indices, values, counts: indices and values of the entries that are not zero [n, k + 1], and how many there are
+            [n]; the room for one more takes a zero, which the next entry overwrites.
         logs: logits minus the largest [A, n].
         chances: exp(logs) [A, n].
         totals: sums of the chances [n].
@@ -67,8 +68,8 @@ def empty_block(size: int, n_features: int, n_actions: int) -> ObservationBlock:
 def find_entries(block: ObservationBlock, n: int, observations: FloatArray) -> None:
     """Find the entries of the first n observations of a block that are not zero.
 
-    First one bit for each of 64 features, several at a time, then a turn for each bit: a branch for each feature would
-    often be predicted wrongly, which costs more than all the rest.
+    A first loop sets one bit for each of 64 features, a second one has a turn for each bit that is 1: a branch for each
+    feature would often be predicted wrongly, which costs more than all the rest.
     """
     indices, values, n_features = block.indices, block.values, observations.shape[1]
     whole = n_features - n_features % WORD
@@ -91,7 +92,7 @@ def find_entries(block: ObservationBlock, n: int, observations: FloatArray) -> N
 
 @helper
 def weigh_block(block: ObservationBlock, n: int, thetas: FloatArray) -> None:
-    """Fill logs, chances and totals of the first n observations."""
+    """Fill logs, chances and totals of the first n observations, each under the policy thetas[rows[i]]."""
     indices, values, logs, chances, totals = block.indices, block.values, block.logs, block.chances, block.totals
     n_actions = len(logs)
     for i in range(n):
@@ -118,7 +119,7 @@ def weigh_block(block: ObservationBlock, n: int, thetas: FloatArray) -> None:
 
 @helper
 def pull_block(block: ObservationBlock, n: int, total: FloatArray, c: int) -> None:
-    """Add the gradients of `logs`, taken as slopes, times the logits of the first n observations to total[c]."""
+    """Add the gradient of the logits of the first n observations times slopes, which are in `logs`, to total[c]."""
     indices, values, slopes = block.indices, block.values, block.logs
     n_actions = len(slopes)
     for i in range(n):
@@ -130,7 +131,7 @@ def pull_block(block: ObservationBlock, n: int, total: FloatArray, c: int) -> No
 
 @kernel
 def _fill_probabilities(begin: int, end: int, thetas: FloatArray, observations: FloatArray, answer: FloatArray) -> None:
-    """Fill answer [P, B, A] for the observations begin:end."""
+    """Fill answer [P, B, A] with pi(a | o_b) for the observations begin:end."""
     block = empty_block(end - begin, observations.shape[1], answer.shape[2])
     for first in range(begin, end, TOGETHER):
         n = min(TOGETHER, end - first)
@@ -147,7 +148,7 @@ def _fill_probabilities(begin: int, end: int, thetas: FloatArray, observations: 
 
 @kernel
 def _fill_own_probabilities(thetas: FloatArray, rows: IntArray, observations: FloatArray, answer: FloatArray) -> None:
-    """Fill answer [B, A], each observation by the policy thetas[rows[b]]."""
+    """Fill answer [B, A] with pi(a | o_b), each observation under the policy thetas[rows[b]]."""
     block = empty_block(len(rows), observations.shape[1], answer.shape[1])
     for first in range(0, len(rows), TOGETHER):
         n = min(TOGETHER, len(rows) - first)
@@ -172,6 +173,7 @@ def _fill_log_probabilities(
 ) -> None:
     """Fill answer [P, B] with log pi(a_b | o_b) for the observations begin:end."""
     block = empty_block(end - begin, observations.shape[1], n_actions)
+    totals, shifts = block.totals, np.empty(len(block.totals))
     for first in range(begin, end, TOGETHER):
         n = min(TOGETHER, end - first)
         for i in range(n):
@@ -181,7 +183,9 @@ def _fill_log_probabilities(
             block.rows[:] = p
             weigh_block(block, n, thetas)
             for i in range(n):
-                answer[p, first + i] = block.logs[actions[first + i], i] - log(block.totals[i])
+                shifts[i] = log(totals[i])
+            for i in range(n):
+                answer[p, first + i] = block.logs[actions[first + i], i] - shifts[i]
 
 
 @kernel

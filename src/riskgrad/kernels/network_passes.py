@@ -1,8 +1,8 @@
-"""The compiled network: forward through its layers (see `layers`), actions drawn from its outputs, and backward.
+"""The compiled network: forward through its layers (see `layers`), and actions drawn from its outputs.
 
 Several observations are taken through their networks together, one layer after the other. Those of one network are
-neighbors, so that its weights are fetched from memory once for all of them. An answer has the same bits whatever else
-is in the batch.
+made neighbors, so that they share the weights that are fetched. An answer has the same bits whatever else is in the
+batch.
 """
 
 import numpy as np
@@ -12,15 +12,15 @@ from riskgrad.kernels.elementary import exp
 from riskgrad.kernels.layers import TOGETHER, empty_room, gather_entries, run_layers
 from riskgrad.types import FloatArray, IntArray
 
-NO_CHANCE = -708.0  # below the largest logit, from where on an action is never chosen
-SORTED = 64  # observations that are put in the order of their networks
+NO_CHANCE = -708.0  # an action whose logit, minus the largest one, is not above this is never chosen
+SORTED = 64  # observations that are sorted by their networks together
 
-FEW_INPUTS = 32  # of one layer, which are all added, zeros too
+FEW_INPUTS = 32  # up to so many inputs of a network of one layer are all added, zeros included
 
 
 @helper
 def _sort_by_row(rows: IntArray, begin: int, end: int, order: IntArray) -> None:
-    """Put the observations begin:end in the order of their rows, by insertion: they are few, and nearly in order."""
+    """Write the observations begin:end, sorted by row, to `order`, by insertion: they are few and nearly sorted."""
     for b in range(begin, end):
         i = b - begin
         while i > 0 and rows[order[i - 1]] > rows[b]:
@@ -109,7 +109,7 @@ def forward_all(
 
 @helper
 def _first_largest(logits: FloatArray, begin: int, end: int) -> int:
-    """Where the first of the largest logits begin:end is."""
+    """Give the index of the first of the largest of logits[begin:end]."""
     best = begin
     for a in range(begin + 1, end):
         if logits[a] > logits[best]:
@@ -119,7 +119,7 @@ def _first_largest(logits: FloatArray, begin: int, end: int) -> int:
 
 @helper
 def _count_passed(chances: FloatArray, begin: int, end: int, u: float) -> int:
-    """How many of the chances begin:end, which need not add up to 1, are passed by a uniform number."""
+    """Give the inverse CDF at u of chances[begin:end], which need not add up to 1: an index, counted from `begin`."""
     total = 0.0
     for a in range(begin, end):
         total += chances[a]
@@ -144,7 +144,8 @@ def draw_choices(
 ) -> None:
     """Write the actions [B, c] of B observations, by the inverse CDF of the softmax of each part at uniforms [B, c].
 
-    The parts of the outputs begin at parts [c + 1]; a greedy action is the first of the largest.
+    The outputs parts[i]:parts[i + 1] are the logits of choice i, with parts [c + 1]. A greedy action is the first of
+    the largest logits.
     """
     outputs = np.empty((len(rows), sizes[-1]))
     forward(thetas, rows, inputs, sizes, relu, outputs)
@@ -158,7 +159,7 @@ def draw_choices(
     if greedy:
         return
     chances = outputs.ravel()
-    for i in range(len(chances)):  # several at a time
+    for i in range(len(chances)):  # a flat loop, which the compiler runs several at a time
         chances[i] = exp(chances[i]) if chances[i] > NO_CHANCE else 0.0
     for b in range(len(rows)):
         for c in range(len(parts) - 1):

@@ -1,8 +1,8 @@
 """Orthonormal rows by Gram-Schmidt, compiled: the same bits on every machine, where LAPACK's depend on the processor.
 
-Modified Gram-Schmidt, run twice: the first run loses as many digits as the vectors are close to each other, the second
-begins with vectors that are nearly orthogonal and loses none. Every number is a sum in the order of the coordinates,
-made of products, quotients and square roots that each are rounded once.
+Modified Gram-Schmidt is run twice: the first run loses the more digits the closer the vectors are to each other, the
+second begins with vectors that are nearly orthogonal and loses none. Every sum is in the order of the coordinates, and
+every product, quotient and square root is rounded once.
 """
 
 import numpy as np
@@ -15,9 +15,9 @@ from riskgrad.types import FloatArray
 def orthonormal_rows(vectors: FloatArray) -> FloatArray:
     """Give orthonormal rows [r, d] from r <= d independent columns [d, r].
 
-    The first rows span what the first columns do, and a row has a positive inner product with its column. Coordinates
-    are worked on four at a time, for all columns that are left: what is taken away from them, and at once their inner
-    products with the column that comes next.
+    The first i rows span the same space as the first i columns, and a row has a positive inner product with its column.
+    Four coordinates at a time are processed for all columns that are left: the projection on the current column is
+    subtracted, and their inner products with the next column are added up in the same loop.
     """
     d, r = vectors.shape
     columns = np.zeros((d + -d % 4, r))  # coordinates that are zero change no sum

@@ -1,9 +1,9 @@
-"""Counts of what followed what: an open hash table from (state and action, next state, reward) to how often.
+"""Counts of outcomes: a hash table from (state and action, next state, reward) to how often this outcome occurred.
 
     S states   A actions   N steps   K outcomes met so far
 
-An outcome is found by its key, or is given the next free place, in the order in which outcomes are first met; so the
-table is a function of the steps that were counted and of their order, whatever the size of the hash.
+Outcomes are stored in the order in which they are first met, and the slots of the hash table hold their places in this
+order. So the counts are a function of the steps that were counted and of their order, whatever the number of slots.
 """
 
 import numpy as np
@@ -58,24 +58,25 @@ def count_steps(
     rewards: NDArray[np.int64],
     counts: FloatArray,
 ) -> int:
-    """Count the steps of a batch, or take them back; give how many outcomes have been met.
+    """Add the steps of a batch to the counts, or subtract them; give how many different outcomes have been met.
 
-    What follows a step that was cut is not known: S + 1 stands for it. So it does for every step at the horizon: to
-    keep those that the environment happened to end there would make ends look likelier than they are.
+    What follows the last step of an episode that was cut is not known: S + 1 stands for it. It also stands for what
+    follows every step at the horizon: if only those were known that the environment ended there, ends would seem
+    likelier than they are.
 
     Args:
-        sign: 1 to count, -1 to take back.
+        sign: 1 to add, -1 to subtract.
         n_states: S, which stands for the end of an episode as the next state.
         n_actions: A.
         horizon: T; 0 where it is not known.
         offsets: where episodes begin [m + 1].
         ended: whether the environment ended the episode [m].
-        states: at each step [N].
-        actions: at each step [N].
-        bits: of the reward of each step [N].
+        states: state at each step [N].
+        actions: action at each step [N].
+        bits: bits of the reward of each step [N].
         shares: how much of each step is counted [N].
-        slots: of the hash, with room for all outcomes.
-        used: outcomes met before.
+        slots: slots of the hash table, more than there are outcomes.
+        used: number of outcomes met before.
         pairs: state * A + action of each outcome [room].
         nexts: where each led, S for the end, S + 1 where that is not known [room].
         rewards: bits of the reward of each [room].
@@ -100,7 +101,7 @@ def count_steps(
 
 @kernel
 def returns_so_far(discount: float, offsets: IntArray, rewards: FloatArray, times: IntArray, sums: FloatArray) -> None:
-    """Fill the time of each step and the discounted return before it [N]."""
+    """Fill times [N] and sums [N]: the time of each step in its episode, and the discounted return before it."""
     for e in range(len(offsets) - 1):
         total, factor = 0.0, 1.0
         for k in range(offsets[e], offsets[e + 1]):

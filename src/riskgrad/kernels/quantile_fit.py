@@ -41,10 +41,11 @@ def fit_quantiles(
     longest: float,
     bend: float,
 ) -> float:
-    """Go once through the observations order [B] of inputs [N, k] with targets [N, c]; give the mean loss.
+    """Go once through the rows order [B] of inputs [N, k] and targets [N, c], in minibatches; give the mean loss.
 
-    The loss of quantile i at a target is their gap, weighted by its level above, and by 1 less its level below, and
-    rounded within `bend` of 0. A gradient longer than `longest` is shortened to it.
+    Quantile i of n has the level (i + 1 / 2) / n. Its loss at a target is the distance between the two, weighted by the
+    level if the target is above the quantile and by 1 minus the level if it is below; within `bend` of 0 the distance
+    is replaced by a parabola (quantile Huber loss). A gradient longer than `longest` is shortened to this length.
     """
     theta, mean, square, powers = state
     n_out, n_in, loss = sizes[-1], sizes[0], 0.0
@@ -91,7 +92,7 @@ def fit_quantiles(
 
 @kernel
 def sum_differences(values: FloatArray, ends: FloatArray, offsets: IntArray, decay: float, sums: FloatArray) -> None:
-    """Write A_t = (V_{t+1} - V_t) + decay A_{t+1} of each episode [N], the last V_{t+1} being ends[episode]."""
+    """Write A_t = (V_{t+1} - V_t) + decay A_{t+1} to sums [N], with V in values [N], and in ends [m] at the end."""
     for episode in range(len(ends)):
         following, total = ends[episode], 0.0
         for t in range(offsets[episode + 1] - 1, offsets[episode] - 1, -1):
@@ -101,7 +102,7 @@ def sum_differences(values: FloatArray, ends: FloatArray, offsets: IntArray, dec
 
 @kernel
 def sum_rewards(rewards: FloatArray, offsets: IntArray, discount: float, so_far: FloatArray, scale: FloatArray) -> None:
-    """Write the discounted return before each step and discount ** t, both [N]."""
+    """Write the discounted return before each step to so_far [N], and discount ** t to scale [N]."""
     for episode in range(len(offsets) - 1):
         total, factor = 0.0, 1.0
         for t in range(offsets[episode], offsets[episode + 1]):

@@ -1,12 +1,14 @@
 """The compiled recursions over (time, state, accumulated return): mass forward, adjoints backward.
 
-A layer holds, for every node, the returns accumulated by the episodes that are there after t steps, in increasing
-order, with their mass. Shifting such a list by a reward keeps it in order, so a new list is a merge of its
-predecessors' lists, by a heap over the edges that lead in: no sort, no hash, no rounding to a lattice.
+A node is a state, or the end of episodes; an edge is a step from node to node with its reward and its chance. A layer
+holds, for every node, the returns accumulated by the episodes that are there after t steps, in increasing order, with
+their probability mass; each of these returns is an atom. Shifting a list of atoms by a reward keeps it in order, so a
+new list is a merge of its predecessors' lists, by a heap over the edges into the node: no sort, no hash, no rounding to
+a lattice.
 
 While merging, atoms that lie within `width` of the first atom of a cluster are added to it, and the cluster keeps the
-value of that first, smallest atom. The cluster of a value is thus the largest kept atom that is not above it, which
-is all that the backward pass needs to find its way: no map from atoms to atoms is stored.
+value of that first, smallest atom. The cluster of a value is thus the largest kept atom that is not above it, by
+which the backward pass finds the cluster of each atom: no map from atoms to atoms is stored.
 """
 
 import numpy as np
@@ -37,7 +39,7 @@ def advance_mass(
         source: node where each edge begins [E].
         shift: discounted reward of each edge [E].
         weight: chance of each edge [E].
-        width: atoms closer than this to the first of a cluster are merged into it.
+        width: atoms at most so far above the first of a cluster are merged into it.
         limit: stop once there are more atoms than this.
 
     Returns:
@@ -132,7 +134,7 @@ def pull_adjoints_back(
     weight: FloatArray,
     edge_totals: FloatArray,
 ) -> FloatArray:
-    """Pull adjoints back by one step, and add to each edge what it carries.
+    """Pull adjoints back by one step, and add up mass times adjoint over each edge.
 
     The adjoint of an atom is the expected influence of the final return, given that an episode is at that node with
     that accumulated return.
@@ -143,7 +145,7 @@ def pull_adjoints_back(
         begin: atoms of node j are begin[j]:begin[j + 1] [nodes + 1].
         next_values: accumulated returns of the next layer [n'].
         next_adjoint: their adjoints [n'].
-        next_begin: [nodes + 1].
+        next_begin: atoms of node j in the next layer are next_begin[j]:next_begin[j + 1] [nodes + 1].
         incoming: edges into node j are incoming[j]:incoming[j + 1] [nodes + 1].
         source: node where each edge begins [E].
         shift: discounted reward of each edge [E].

@@ -1,10 +1,9 @@
-"""The compiled sampler: from thresholds of policies and outcomes of a model to returns, several episodes in flight.
+"""The compiled sampler of episodes of a tabular model, from thresholds of policies and outcomes of the model.
 
 A step costs one 64-bit number of SplitMix64: its first 62 bits choose the action, its low 32 bits the outcome (see
 `sampler_tables`). Each step waits for the one before it, so that a single episode leaves the processor idle for most of
-the time; five episodes advance together, one step each per turn, and a place that becomes free takes the next episode.
-What an episode is does not depend on that: it is a function of the model, the policy, the pair's key and the episode's
-index.
+the time; `sample_returns` plays five episodes in five places, one step each per turn, and a place that becomes free
+takes the next episode. An episode is a function of the model, the policy, the pair's key and the episode's index alone.
 """
 
 from typing import NamedTuple
@@ -12,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from riskgrad.kernels.arrays import doubled
+from riskgrad.kernels.arrays import lengthen
 from riskgrad.kernels.compile import inline_kernel, kernel
 from riskgrad.kernels.sampler_tables import ENDS, OutcomeTables
 from riskgrad.kernels.streams import STEP, Words, mix_word
@@ -22,7 +21,7 @@ PLACES = 5
 WORD = np.uint64(0xFFFFFFFF)
 ONE = np.uint64(1)
 NEVER = np.uint64(1 << 62)
-# which place a set of places, as bits, begins with
+# the lowest place of each set of places, whose bits are the index
 LOWEST = np.array([0] + [(places & -places).bit_length() - 1 for places in range(1, 1 << PLACES)], dtype=np.int64)
 
 
@@ -31,8 +30,8 @@ class MemoryCells(NamedTuple):
 
     Attributes:
         n_cells: how many there are.
-        times: the first cell of each step [T].
-        edges: where cells of the return begin but the first, increasing.
+        times: the first cell of each time [T].
+        edges: where each cell of the return begins, except the first, increasing.
     """
 
     n_cells: int
@@ -69,7 +68,7 @@ def _draw_step(
         policy: where the thresholds of the policy begin.
         thresholds: of all policies, flat.
         tables: the model.
-        heads: where the rows of the model begin, or None.
+        heads: where each row of the model begins and its number of slots, or None (see `sampler_tables`).
 
     Returns:
         random state, code of (state, action), index of the outcome, its target.
@@ -106,7 +105,7 @@ def _advance_places(
 ) -> np.uint64:
     """Advance all places together until an episode ends or the clock is at `until`; give the clock.
 
-    The places are written out, so that all of their state is in registers.
+    The five places are written out one by one, so that their state stays in registers.
     """
     x0, x1, x2, x3, x4 = states[0], states[1], states[2], states[3], states[4]
     s0, s1, s2, s3, s4 = codes[0], codes[1], codes[2], codes[3], codes[4]
@@ -152,7 +151,7 @@ def sample_returns(
     values: FloatArray,
     lengths: IntArray,
 ) -> None:
-    """Sample the episodes begin:end of all P * m, counted row by row, into flat values and lengths [P * m]."""
+    """Sample the episodes begin:end of all P * m, counted policy by policy, into flat values and lengths [P * m]."""
     states, codes = np.zeros(PLACES, dtype=np.uint64), np.zeros(PLACES, dtype=np.uint64)
     policies, born = np.zeros(PLACES, dtype=np.uint64), np.full(PLACES, NEVER)
     totals, factors = np.zeros(PLACES), np.ones(PLACES)
@@ -167,7 +166,7 @@ def sample_returns(
             if born[place] != NEVER:
                 values[item[place]], lengths[item[place]] = totals[place], clock - born[place]
                 busy -= 1
-            # a place without work goes on from state 0, unread
+            # a place without an episode goes on from state 0, and its results are not read
             codes[place], born[place] = np.uint64(0), NEVER
             if upcoming < end:
                 states[place], codes[place] = _first_state(keys[p], e, tables)
@@ -192,7 +191,7 @@ def sample_returns(
 
 @inline_kernel
 def _find_cell(cells: MemoryCells, length: np.uint64, total: float) -> np.uint64:
-    """Give the cell of a time and a return so far."""
+    """Give the cell of a time, `length`, and a return so far, `total`."""
     low, high = 0, len(cells.edges)
     while low < high:
         middle = (low + high) // 2
@@ -216,7 +215,7 @@ def sample_remembering_returns(
     values: FloatArray,
     lengths: IntArray,
 ) -> None:
-    """Sample as `sample_returns` does, one episode at a time, by policies with thresholds [P, cells, S, 2^L]."""
+    """Sample returns of policies with memory, one episode at a time; thresholds are [P, cells, S, 2^L], flat."""
     for item in range(begin, end):
         p, e = item // episodes, item % episodes
         state, code = _first_state(keys[p], e, tables)
@@ -240,14 +239,14 @@ def sample_returns_so_far(
     heads: Words | None,
     cells: MemoryCells | None,
 ) -> FloatArray:
-    """Sample episodes of one policy and give the return so far before each of their steps, one after the other."""
+    """Sample episodes of one policy and give the return so far before each step, episode by episode."""
     found, used = np.empty(1024), 0
     for e in range(episodes):
         state, code = _first_state(key, e, tables)
         total, factor, length = 0.0, 1.0, np.uint64(0)
         while code < ENDS and length < tables.horizon:
             if used == len(found):
-                found = doubled(found)
+                found = lengthen(found)
             found[used] = total
             used += 1
             place = np.uint64(0)
@@ -275,9 +274,9 @@ def sample_visits(
 ) -> tuple[IntArray, IntArray]:
     """Sample the episodes begin:end of one policy and keep what they visited.
 
-    It fills their part of values, lengths and visited [m], the last being the number of different pairs met. With
-    cells of memory a state in another cell is another state, the cell times S plus the state, and each step is kept:
-    few of them meet a pair again, and there are many pairs.
+    It fills the entries begin:end of values, lengths and visited [m], the number of visits kept: one for each different
+    pair (state, action). With cells of memory the state is cell * S + s, and each step is a visit of its own, as few of
+    the many pairs recur.
 
     Returns:
         codes of the pairs (state, action), episode by episode in the order of their first visit, and their counts.
@@ -299,7 +298,7 @@ def sample_visits(
             length += ONE
             if where[pair] < first or cells is not None:
                 if used == len(codes):
-                    codes, counts = doubled(codes), doubled(counts)
+                    codes, counts = lengthen(codes), lengthen(counts)
                 where[pair], codes[used], counts[used] = used, place + pair, 0
                 used += 1
             counts[where[pair]] += 1
@@ -320,12 +319,12 @@ def sample_steps(
     lengths: IntArray,
     ended: NDArray[np.bool_],
 ) -> tuple[IntArray, FloatArray]:
-    """Sample the episodes begin:end of one policy, those of `sample_visits`, and keep their steps in order.
+    """Sample the same episodes begin:end of one policy as `sample_visits`, and keep their steps in order.
 
-    It fills their part of values, lengths and ended [m].
+    It fills the entries begin:end of values, lengths and ended [m], whether the model ended the episode.
 
     Returns:
-        codes of the pairs (state, action), a state in another cell of memory being another one, and rewards.
+        codes of the pairs (state, action) and rewards of the steps; with cells of memory the state is cell * S + s.
     """
     codes, rewards = np.empty(4096, dtype=np.int64), np.empty(4096)
     used = 0
@@ -342,7 +341,7 @@ def sample_steps(
             factor *= tables.discount
             length += ONE
             if used == len(codes):
-                codes, rewards = doubled(codes), doubled(rewards)
+                codes, rewards = lengthen(codes), lengthen(rewards)
             codes[used], rewards[used] = place + pair, reward
             used += 1
         values[e], lengths[e], ended[e] = total, length, code >= ENDS

@@ -4,13 +4,13 @@
 
 Outcomes depend on the model alone, so they are laid out once, as alias tables: each (state, action) has a row of slots
 of equal chance, and each slot holds at most two outcomes and the point at which the second begins. An outcome then
-costs one multiplication and one comparison, however many there are. In a small model, or one with rows of one length,
-all rows are padded to the longest, which saves the sampler a read (`heads` is None); otherwise `heads` says where each
-row begins.
+costs one multiplication and one comparison, however many there are. In a small model, or where it takes no more
+slots than there are outcomes, all rows are padded to the longest, which saves the sampler a read (`heads` is None);
+otherwise `heads` says where each row begins, in its high 32 bits, and how many slots it has, in its low 32 bits.
 
-Actions depend on the policy, so they are drawn by inverse CDF: thresholds in [0, 2^62] against the first 62 bits of the
-number drawn. That takes next to no time to prepare, and nearby policies turn the same number into the same action
-nearly always, which is what common random numbers live on; an alias table over actions would lose that.
+Actions depend on the policy, so they are drawn by inverse CDF: thresholds in [0, 2^62] are compared with the first 62
+bits of the number drawn. Thresholds take next to no time to prepare, and nearby policies turn the same number into the
+same action nearly always, on which common random numbers rely; with alias tables over actions they would not.
 
 Precision. A threshold is right within the rounding of a double. An outcome uses the low 32 bits of the same number: its
 probability is right within 2^-32 for each slot that holds a part of it. What has probability 0 is never drawn, and what
@@ -29,7 +29,7 @@ from riskgrad.types import FloatArray, IntArray
 
 ENDS = np.uint64(1 << 31)  # the bit of a target that says that the episode is over
 CERTAIN = np.uint64(1 << 62)  # the threshold that no number reaches
-ALWAYS_PADDED = 1 << 15  # slots that stay close to the processor, so that padding them costs nothing
+ALWAYS_PADDED = 1 << 15  # slots that fit into the processor's cache, so that padding up to so many costs nothing
 
 
 class OutcomeTables(NamedTuple):
@@ -39,12 +39,12 @@ class OutcomeTables(NamedTuple):
         levels: a tuple of L zeros; its length is part of its type, so that the search for an action is unrolled.
         stride: codes per state, 2^L.
         size: codes of the whole model, S * 2^L.
-        width: slots per row where all are alike, otherwise 0.
+        width: slots per row where all rows are padded to one length, otherwise 0.
         accept: the part of each slot that belongs to its first outcome, in units of 2^-32 [slots].
         target: code of the next state, with the bit `ENDS`, of the two outcomes of each slot [2 * slots].
         reward: reward of the two outcomes of each slot [2 * slots].
         start_first: first slot of the row of start states.
-        start_width: its number of slots; a start that is certain has one and draws no number.
+        start_width: number of slots of that row; a start that is certain has one and draws no number.
         horizon: steps after which an episode ends.
         discount: discount.
     """
@@ -179,7 +179,7 @@ def _fill_rows(
                 light[n_light] = j
                 n_light += 1
         for i in range(width):
-            # a slot of padding is empty, so it always finds a partner, which then has the whole of it
+            # a slot of padding is empty, so it always finds a partner, to which the whole slot then belongs
             mine, partner = i if i < count else other[i], other[i]
             slot = first + i
             accept[slot] = np.uint32(min(np.floor(mass[i] * 4294967296.0 + 0.5), 4294967295.0))
@@ -197,7 +197,7 @@ def _set_thresholds(weights: FloatArray, thresholds: Words) -> None:
     reached = 0.0
     for a in range(len(thresholds)):
         reached += weights[a] if a < len(weights) else 0.0
-        # when nothing is left for the actions after this one, none of them is ever drawn
+        # when no probability is left for the actions after this one, none of them is ever drawn
         thresholds[a] = CERTAIN if reached == total else np.uint64(np.int64(reached * scale))
 
 
@@ -214,7 +214,7 @@ def thresholds_of_preferences(preferences: FloatArray, thresholds: Words) -> Non
                 top = max(top, preferences[p, s, a])
             for a in range(n_actions):
                 weights[s, a] = preferences[p, s, a] - top
-        for i in range(len(exponents)):  # several at a time
+        for i in range(len(exponents)):  # a flat loop, which the compiler runs several at a time
             exponents[i] = exp(exponents[i])
         for s in range(n_states):
             _set_thresholds(weights[s], thresholds[p, s])

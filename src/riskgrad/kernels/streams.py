@@ -2,13 +2,13 @@
 
     stream    an array of one 64-bit word, the state; drawing changes it
 
-An episode has two streams, one for the actions of the policy and one for the environment, so that two policies that see
-the same keys meet the same noise at the same step although they act differently. Where they begin is a function of the
-pair's key and the episode alone (see `riskgrad.random`).
+An episode has two streams, one for the actions of the policy and one for the environment, so that two policies with the
+same key meet the same noise at the same step although they act differently. Where the streams begin is a function of
+the pair's key and the episode alone (see `riskgrad.random`).
 
 Normal numbers are drawn by the ziggurat of Marsaglia and Tsang with 256 layers of equal area under exp(-x^2 / 2): one
-word and one product nearly always, without a logarithm, a root or a sine. A layer uses 8 bits of the word, the position
-in it 53 others.
+word and one product nearly always, without a logarithm, a root or a sine. The layer
+takes 8 bits of the word, the position in the layer 53 others.
 """
 
 import math
@@ -31,11 +31,11 @@ LAYER = np.uint64(255)
 UNIT = 2.0**-53
 LAYERS = 256
 EXPONENT_OF_ONE = np.uint64(0x3FF0000000000000)
-LAST_EDGE = 3.6541528853610088  # where the tail begins: with it 256 layers of equal area end at the density's top
+LAST_EDGE = 3.6541528853610088  # where the tail begins: from here 256 layers of equal area end at the density's top
 
 
 def _layer_edges() -> FloatArray:
-    """Give the right edges of the layers [257], from the widest, which stands for the tail too, to 0 at the top."""
+    """Give the right edges of the layers [257], from the bottom one, whose area includes the tail, to 0 at the top."""
     area = LAST_EDGE * math.exp(-0.5 * LAST_EDGE**2) + math.sqrt(math.pi / 2.0) * math.erfc(LAST_EDGE / math.sqrt(2.0))
     edges = np.zeros(LAYERS + 1)
     edges[0] = area / math.exp(-0.5 * LAST_EDGE**2)
@@ -46,7 +46,7 @@ def _layer_edges() -> FloatArray:
 
 
 def _drop_last_bits(numbers: FloatArray) -> FloatArray:
-    """Drop the last bits, in which the C libraries of other machines differ."""
+    """Round numbers to multiples of 2^-40: in later bits the C libraries of different machines differ."""
     return np.round(numbers * 2.0**40) / 2.0**40
 
 
@@ -73,27 +73,27 @@ def first_words(key: np.uint64, episode: int) -> tuple[np.uint64, np.uint64]:
 def open_uniform(state: np.uint64) -> float:
     """Give a uniform number in (0, 1) for a state of the stream: the middle of one of 2^52 equal parts.
 
-    The bits go straight into a number between 1 and 2: there is no fast way for several integers to become doubles.
+    The bits become the mantissa of a number in [1, 2): processors are slow at converting several integers to doubles.
     """
     return np.uint64((mix_word(state) >> np.uint64(12)) | EXPONENT_OF_ONE).view(np.float64) - (1.0 - UNIT)
 
 
 @kernel
 def draw_word(stream: Words) -> np.uint64:
-    """Draw 64 bits."""
+    """Draw a word of 64 random bits."""
     stream[0] += STEP
     return mix_word(stream[0])
 
 
 @kernel
 def uniform(stream: Words) -> float:
-    """Draw from [0, 1), a multiple of 2^-53."""
+    """Draw a uniform number in [0, 1), a multiple of 2^-53."""
     return np.float64(draw_word(stream) >> np.uint64(11)) * UNIT
 
 
 @kernel
 def fill_uniforms(states: Words, uniforms: FloatArray) -> None:
-    """Fill uniforms [B, u] in [0, 1) from the streams at states [B], which move on."""
+    """Fill uniforms [B, u] with numbers in [0, 1), u from each stream, and advance the states [B] of the streams."""
     for b in range(len(states)):
         for c in range(uniforms.shape[1]):
             states[b] += STEP
@@ -117,7 +117,7 @@ def normal(stream: Words) -> float:
         if abs(x) < EDGES[layer + 1]:
             return x
         if layer == 0:
-            # beyond the last edge: exponential numbers under the tail, kept by Marsaglia's rule
+            # beyond the last edge: draw exponential numbers until one passes Marsaglia's test for the tail
             while True:
                 beyond = exponential(stream) / LAST_EDGE
                 if 2.0 * exponential(stream) > beyond * beyond:

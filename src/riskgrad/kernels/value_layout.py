@@ -2,21 +2,22 @@
 
     T steps   S states   A actions   G groups: outcomes of one (state, action) with one reward   K outcomes
 
-A node is (t, s, y), y one of the knots of time t. A state has the knots from lo[t * S + s] to hi[t * S + s], numbered
-from node[t * S + s]. A step from y by a reward r lands between two knots of the next time: chances are split among
-them so that the mean stays, and values are read off the line between them, or off the utility's own slope beyond the
-first and the last knot. What lands where depends on the group alone, so that all its outcomes share the search.
+A node is (t, s, y), y one of the knots of time t. At time t, state s has the knots from lo[t * S + s] to hi[t * S + s],
+counted from the first knot of that time; its nodes are numbered from node[t * S + s] on. A step from y by a reward r
+lands between two knots of the next time: chances are split between them so that the mean stays, and values are
+interpolated, or continued with the utility's own slope beyond the first and the last knot. Where a step lands depends
+on the group alone, so that all outcomes of a group share the search.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from riskgrad.kernels.arrays import filled
+from riskgrad.kernels.arrays import full_array
 from riskgrad.kernels.compile import inline_helper, kernel
 from riskgrad.types import FloatArray, IntArray
 
-NEARLY = 1e-7  # a part of the gap between two knots that counts as none: rounding of sums of rewards
+NEARLY = 1e-7  # a share of the gap between two knots that counts as 0: it is the rounding of sums of rewards
 
 
 class Layout(NamedTuple):
@@ -31,17 +32,17 @@ class Layout(NamedTuple):
         group_rewards: the reward of each group [G].
         firsts: the outcomes of group k are firsts[k]:firsts[k + 1] [G + 1].
         nexts: the next state of each outcome, S for the end [K].
-        chances: of each outcome given (s, a) [K].
+        chances: chance of each outcome given (s, a) [K].
         starts: chance of each state to be the first [S].
         knot_offsets: the knots of time t are knot_offsets[t]:knot_offsets[t + 1] [T + 1].
         knots: returns so far, rising at each time.
         knot_slopes: 1 over the gap to the next knot, 0 for the last one.
         ends: knots of the final return, rising [E].
         end_slopes: 1 over the gap to the next, 0 for the last one [E].
-        lo: the first knot of (t, s) [T * S].
-        hi: its last; -1 where s cannot be reached at t [T * S].
+        lo: the first knot of (t, s), counted from knot_offsets[t] [T * S].
+        hi: its last knot, counted likewise; -1 where s cannot be reached at t [T * S].
         node: where its nodes begin [T * S + 1].
-        cells: what a policy with memory makes of (t, y): its row of the table is cell * S + s; 0 without memory.
+        cells: memory cell of each knot: in state s a policy reads row cell * S + s of its table; 0 without memory.
     """
 
     horizon: int
@@ -90,16 +91,16 @@ def find_ranges(
     nexts: IntArray,
     starts: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
-    """Give the smallest and the largest return so far that can be reached at each time [T + 1], the last at the end."""
-    low, high = filled(horizon + 1, np.inf), filled(horizon + 1, -np.inf)
-    least, most = filled(n_states + 1, np.inf), filled(n_states + 1, -np.inf)
+    """Give the smallest and the largest return so far at each time [T + 1]; time T stands for the final return."""
+    low, high = full_array(horizon + 1, np.inf), full_array(horizon + 1, -np.inf)
+    least, most = full_array(n_states + 1, np.inf), full_array(n_states + 1, -np.inf)
     for s in range(n_states):
         if starts[s] > 0.0:
             least[s], most[s] = 0.0, 0.0
     low[0], high[0] = 0.0, 0.0
     end_low, end_high = np.inf, -np.inf
     for t in range(horizon):
-        then_least, then_most = filled(n_states + 1, np.inf), filled(n_states + 1, -np.inf)
+        then_least, then_most = full_array(n_states + 1, np.inf), full_array(n_states + 1, -np.inf)
         for s in range(n_states):
             if most[s] < least[s]:
                 continue

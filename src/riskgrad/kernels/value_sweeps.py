@@ -7,12 +7,12 @@ from riskgrad.kernels.compile import inline_helper, kernel
 from riskgrad.kernels.value_layout import NEARLY, Layout, find_knot
 from riskgrad.types import FloatArray, IntArray
 
-NOTHING = 1e-16  # a chance below which a node is not visited
+NOTHING = 1e-16  # a node whose chance is smaller counts as not visited
 
 
 @inline_helper
 def _chance_to_end(layout: Layout, k: int, last: bool) -> float:
-    """Give the chance that a group ends the episode; all of it does at the last step."""
+    """Give the chance that an outcome of a group ends the episode, as all of them do at the last step."""
     chance = 0.0
     for o in range(layout.firsts[k], layout.firsts[k + 1]):
         if last or layout.nexts[o] == layout.n_states:
@@ -22,7 +22,7 @@ def _chance_to_end(layout: Layout, k: int, last: bool) -> float:
 
 @inline_helper
 def _goes_on(layout: Layout, k: int, last: bool) -> bool:
-    """Say whether an outcome of a group leads to another state; they are sorted, and the end stands last."""
+    """Tell whether an outcome of a group leads to a state; outcomes are sorted by next state, with the end last."""
     return not last and bool(layout.nexts[layout.firsts[k]] < layout.n_states)
 
 
@@ -43,13 +43,13 @@ def _land(
     Args:
         knots: where to land.
         slopes: 1 over the gap to the next knot.
-        end: after the last knot.
+        end: one past the last knot.
         i: the knot below the first return.
-        j0: the first return.
-        j1: after the last return.
+        j0: index of the first return.
+        j1: one past the last return.
         shifted: returns.
         taken: their chances.
-        landed: filled from knot i on.
+        landed: the chance at each knot; filled from knot i to the last knot used.
     """
     landed[i], landed[i + 1] = 0.0, 0.0
     for j in range(j0, j1):
@@ -67,7 +67,7 @@ def _land(
 
 @inline_helper
 def _find_visited(mass: FloatArray, first: int, last: int) -> tuple[int, int]:
-    """Give where nodes first:last begin and end to be visited, counted from the first."""
+    """Give the range of nodes first:last without unvisited ones at its ends, counted from `first`."""
     j0, j1 = 0, last - first
     while j0 < j1 and mass[first + j0] < NOTHING:
         j0 += 1
@@ -83,8 +83,8 @@ def sweep_forward(layout: Layout, table: FloatArray, mass: FloatArray, law: Floa
     Args:
         layout: the model.
         table: the chance of each action [rows, A], 0 for actions that were never met.
-        mass: of each node; filled.
-        law: of each final knot [E]; filled.
+        mass: chance of each node; filled.
+        law: chance of each knot of the final return [E]; filled.
     """
     n_states, n_actions, knots, ends = layout.n_states, layout.n_actions, layout.knots, layout.ends
     mass[:] = 0.0
@@ -123,21 +123,21 @@ def sweep_forward(layout: Layout, table: FloatArray, mass: FloatArray, law: Floa
 
 @inline_helper
 def _hand_on(layout: Layout, k: int, t: int, low: int, high: int, landed: FloatArray, mass: FloatArray) -> None:
-    """Give what landed on the knots low to high of the next time to the states that a group leads to."""
+    """Add the chances on the knots low to high of the next time to the nodes of the states that a group leads to."""
     begin = layout.knot_offsets[t + 1]
     for o in range(layout.firsts[k], layout.firsts[k + 1]):
         if layout.nexts[o] < layout.n_states:
             then = (t + 1) * layout.n_states + layout.nexts[o]
             first, last = begin + layout.lo[then], begin + layout.hi[then]
             shift, chance = layout.node[then] - first, layout.chances[o]
-            # what lies beyond a state's knots is rounding; it is kept at the nearest
+            # only rounding puts a chance beyond a state's knots; it goes to the nearest of them
             for x in range(low, high + 1):
                 mass[shift + min(max(x, first), last)] += chance * landed[x]
 
 
 @inline_helper
 def _gather(layout: Layout, k: int, t: int, low: int, high: int, values: FloatArray, later: FloatArray) -> float:
-    """Average the values on the knots low to high over the states that a group leads to; give the chance of them."""
+    """Write the sum of chance times value over the next states of a group to later[low:high + 1]; give their chance."""
     begin, total = layout.knot_offsets[t + 1], 0.0
     for x in range(low, high + 1):
         later[x] = 0.0
@@ -166,20 +166,20 @@ def _read_line(
     width: int,
     worth: FloatArray,
 ) -> None:
-    """Add what a line through heights at knots is at rising returns, with slopes of its own beyond them.
+    """Add the piecewise linear function through heights at knots, at rising returns, to worth[a].
 
     Args:
-        knots: where the line is known.
+        knots: where the function is given.
         slopes: 1 over the gap to the next knot.
-        end: after the last knot.
-        i: a knot from which to search.
+        end: one past the last knot.
+        i: the knot from which to search.
         shifted: returns.
-        heights: of the line, already times the chance.
-        tails: slopes below and above.
-        chance: by which the tails are multiplied.
-        a: the row of worth.
+        heights: the function at each knot, already times the chance.
+        tails: its slopes below the first knot and above the last, not yet times the chance.
+        chance: the factor of the tails.
+        a: the row of worth, an action.
         width: how many returns there are.
-        worth: added to.
+        worth: what each action is worth at each return [A, width]; added to.
     """
     for j in range(width):
         while i + 1 < end and knots[i + 1] <= shifted[j]:
@@ -213,14 +213,14 @@ def sweep_backward(  # noqa: C901, PLR0912
     Args:
         layout: the model.
         table: the chance of each action [rows, A], 0 for actions that were never met.
-        utility: of each final knot [E]; straight between them.
+        utility: utility at each knot of the final return [E]; linear between them.
         tails: its slope below the first knot and above the last.
         mass: the chance of each node.
         astray: a small weight of each node, for those that the policy hardly ever visits.
         values: expected utility from each node; filled.
-        gains: for each row of the table and action, the sum of both weights times (Q - V) [rows, A]; filled.
-        weights: for each row, the sum of both weights [rows]; filled.
-        visits: for each row, the sum of mass [rows]; filled.
+        gains: for each row of the table and action, the sum over nodes of (mass + astray) (Q - V) [rows, A]; filled.
+        weights: for each row, the sum over nodes of mass + astray [rows]; filled.
+        visits: for each row, the sum over nodes of mass [rows]; filled.
     """
     n_states, n_actions, knots, ends = layout.n_states, layout.n_actions, layout.knots, layout.ends
     gains[:] = 0.0
@@ -274,17 +274,17 @@ def sweep_backward(  # noqa: C901, PLR0912
 def read_values(
     layout: Layout, values: FloatArray, states: IntArray, times: IntArray, sums: FloatArray, found: FloatArray
 ) -> None:
-    """Fill the value at each step of a batch [N], straight between the knots of its time and flat beyond them.
+    """Fill the value at each step of a batch [N], linear between the knots of its state and time, constant beyond them.
 
-    Where the model never saw a state at a time, the value is 0.
+    Where the model cannot reach the state at that time, the value is 0.
 
     Args:
         layout: the model.
-        values: of each node.
-        states: at each step [N].
-        times: of each step [N].
+        values: value of each node.
+        states: state at each step [N].
+        times: time of each step [N].
         sums: the return before it [N].
-        found: filled [N].
+        found: values [N]; filled.
     """
     for k in range(len(states)):
         q = int(times[k]) * layout.n_states + int(states[k])

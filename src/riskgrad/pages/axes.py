@@ -11,8 +11,8 @@ from riskgrad.pages.played import PlayedRun
 from riskgrad.pages.prose import write
 from riskgrad.types import FloatArray
 
-ROUNDING = 1e-9  # of a number, which sums in another order may move it by
-OUTERMOST = 0.005  # of the values at each side, which an axis may leave out
+ROUNDING = 1e-9  # the part of a number by which sums in another order may differ
+OUTERMOST = 0.005  # the share of the values at each side that an axis may leave out
 
 
 def common_span(played: Sequence[PlayedRun]) -> tuple[float, float]:

@@ -66,7 +66,7 @@ class Comparison:
     """Every run against the first, by every measure.
 
     Attributes:
-        rows: by run, then by measure.
+        rows: the differences, by run and then by measure.
         episodes: how many each run played.
         confidence: of each interval.
         seed: of the episodes and the resamples.
@@ -201,8 +201,8 @@ class Story:
     """What the page says first.
 
     Attributes:
-        headlines: what each run bought against the one they are compared with; for a single run what it does.
-        details: what each run does.
+        headlines: how each run compares with the first one; for a single run also what it does.
+        details: what each of several runs does.
     """
 
     headlines: Sequence[str]
@@ -210,12 +210,12 @@ class Story:
 
 
 def tell_story(played: Sequence[PlayedRun], before: Sequence[PlayedRun], comparison: Comparison) -> Story:
-    """Tell what the runs do, and what each bought against the one they are compared with.
+    """Tell what the runs do, and how each compares with the first one.
 
     Args:
         played: the runs.
         before: the policy of a single run before training; empty where there are several.
-        comparison: of the runs with the first of all of these.
+        comparison: the comparison of the runs with the first of all of these.
     """
     each = [_tell_alone(one) for one in played]
     first, *others = [*before, *played]

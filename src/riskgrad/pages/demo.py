@@ -1,6 +1,6 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # matplotlib is only partly typed
-"""The demonstration: one maze, two trainings, and what risk-sensitivity bought.
+"""The demonstration: one maze, two trainings, and how their policies differ.
 
 In the guarded maze the short way to the goal passes a cell that a guard watches now and then, at a high price. Trained
 on the mean, a policy takes the short way; trained on the mean of the worst twentieth of episodes, it goes around it.
@@ -64,7 +64,7 @@ Watch = Callable[[str], AbstractContextManager[Callable[..., Any] | None]]
 
 
 def watch_nothing(name: str) -> AbstractContextManager[None]:
-    """Watch nothing."""
+    """Give a context that watches nothing."""
     del name
     return nullcontext()
 
@@ -73,9 +73,9 @@ def train_both(seed: int, watch: Watch = watch_nothing, **options: Any) -> dict[
     """Train the neutral and the averse policy, one after the other.
 
     Args:
-        seed: of both runs.
-        watch: given the name of a run, a context in which it is trained and which gives its callback.
-        options: for `riskgrad.train`, such as a smaller budget.
+        seed: the seed of both runs.
+        watch: from the name of a run to a context in which it is trained, and which gives its callback.
+        options: keywords for `riskgrad.train`, such as a smaller budget.
     """
     runs: dict[str, Run] = {}
     for name, risk in RISKS.items():
@@ -85,7 +85,7 @@ def train_both(seed: int, watch: Watch = watch_nothing, **options: Any) -> dict[
 
 
 def outcomes_of(runs: Mapping[str, Run], seed: int, episodes: int = EPISODES) -> dict[str, Outcome]:
-    """Play both policies on the same fresh episodes, and let them walk."""
+    """Play both policies on the same fresh episodes, and record walks of each."""
     found: dict[str, Outcome] = {}
     for one in play_runs(runs, episodes=episodes, seed=seed):
         walks = walks_of(one, seed=seed)
@@ -102,7 +102,7 @@ def write_page(outcomes: Mapping[str, Outcome], path: Path, seed: int) -> Path:
 
 
 def lesson(outcomes: Mapping[str, Outcome]) -> list[str]:
-    """Say in plain words what was learned, a sentence a line."""
+    """Say in plain words what was learned, one sentence per line."""
     neutral, averse = outcomes["neutral"], outcomes["averse"]
     mean, worst = averse.mean - neutral.mean, averse.worst - neutral.worst
     traded = "gives up" if mean < 0.0 else "gains"
@@ -132,7 +132,7 @@ def draw_both(outcomes: Mapping[str, Outcome], path: Path) -> Path:
 
 
 def _standalone_svg(svg: str) -> str:
-    """Make a file of a page's figure: with the page's colors and a ground to stand on."""
+    """Turn a page's figure into a file of its own, with the page's colors and a background."""
     style = files("riskgrad.pages").joinpath("templates/report.css").read_text(encoding="utf-8")
     colors = style[: style.index("* {")]
     opening, rest = re.split(r"(?<=>)", svg, maxsplit=1)

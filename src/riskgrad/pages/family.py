@@ -1,8 +1,8 @@
 """The efficient frontier: a family of policies from neutral to averse, and what each pays in mean for less risk.
 
 The first policy is trained on the mean, the others on one measure at the levels given, from mild to averse. Risk
-measures of a policy have local optima: one that has settled on a way no longer tries the others. So each level is
-trained from three starts, and the best on held-out episodes, the same for all three, is kept:
+measures have local optima: a policy that has settled on one way no longer tries the others. So each level is trained
+from three starts, and the best on held-out episodes, the same for all three, is kept:
 
     path      afresh, from a milder measure to the named one along the run, the default of `rg.train`
     direct    afresh, on the measure itself from the beginning
@@ -38,7 +38,7 @@ from riskgrad.run import Run
 from riskgrad.sources.resolve import Environment, closing, resolve_source
 from riskgrad.types import FloatArray
 
-STARTS = ("path", "direct", "warm")  # of equal value the first
+STARTS = ("path", "direct", "warm")  # of equally good ones the first is kept
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,10 @@ class FrontierPoint:
     Attributes:
         risk: what it was trained on.
         start: which of the starts was best: "warm", "path" or "direct".
-        episodes_used: to train it, all starts together.
+        episodes_used: the episodes that trained it, from all starts together.
         mean: the mean on fresh episodes.
-        own: the measure it was trained on.
-        against: the measure that is laid against the mean.
+        own: the measure it was trained on, on fresh episodes.
+        against: the measure that is shown against the mean, on fresh episodes.
         efficient: no other policy is surely better in the mean or in that measure, by the interval of the difference
             on the same episodes, and at least as good in the other.
     """
@@ -67,10 +67,10 @@ class FrontierPoint:
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
-    """The family.
+    """A family of policies from neutral to averse.
 
     Attributes:
-        against: the measure that is laid against the mean.
+        against: the measure that is shown against the mean.
         points: from neutral to averse.
         runs: the trainings, by their measure.
         episodes: fresh episodes that each policy played.
@@ -86,7 +86,7 @@ class Frontier:
     seed: int
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything but the runs as plain lists, numbers and strings, ready for JSON."""
+        """Give everything but the runs as plain lists, numbers and strings, ready for JSON."""
         kept = ("against", "episodes", "confidence", "seed")
         return {**{name: getattr(self, name) for name in kept}, "points": [asdict(point) for point in self.points]}
 
@@ -139,14 +139,14 @@ def frontier(
         env: what `rg.train` takes.
         risk: the name of a measure with one number, such as "cvar" or "mean-variance".
         levels: its numbers, from mild to averse.
-        against: the measure to lay against the mean; None for the last level.
+        against: the measure to show against the mean; None for that of the last level.
         episodes: fresh episodes for each policy.
         confidence: of every interval, in (0, 1).
         seed: of training and of the fresh episodes.
-        backend: who trains, such as "processes:4"; None trains here, one after the other. Others need an `env` that
-            can be made there, such as an id.
+        backend: who trains, such as "processes:4"; None trains here, one after the other. Other processes need an
+            `env` that they can make, such as an id.
         progress: called with (label, line) of a training now and then, and with (label, None) when it ends.
-        training: more for `rg.train`, such as iterations=100.
+        training: further keywords for `rg.train`, such as iterations=100.
     """
     refuse_unknown_options("rg.frontier", frontier, training)
     measures = [parse(f"{risk}:{check_number('levels', level):g}") for level in levels]
@@ -207,13 +207,15 @@ def _value(run: Run) -> float:
 def find_efficient(
     table: FloatArray, measures: Sequence[RiskMeasure], confidence: float, *, seed: int
 ) -> "np.ndarray[Any, np.dtype[np.bool_]]":
-    """Say which runs no other run dominates [runs]: is surely better by one measure, and as good by the others.
+    """Say which runs no other run dominates [runs].
+
+    A run dominates another if it is surely better by one measure and at least as good by all.
 
     Args:
         table: returns of the runs on the same episodes [runs, m].
-        measures: by which they are compared.
-        confidence: of the interval of a difference, which is sure where it does not hold 0.
-        seed: of the resamples.
+        measures: the measures by which they are compared.
+        confidence: of the interval of a difference, which is sure where the interval does not hold 0.
+        seed: the seed of the resamples.
     """
     values = np.array([[float(measure.estimate(row)) for row in table] for measure in measures])
     resampled = resample_measures(table, measures, seed)

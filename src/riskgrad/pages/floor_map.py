@@ -2,8 +2,8 @@
 # matplotlib is only partly typed
 """A policy's walks on a floor plan: walls, goal, what hurts, where it starts, and the ways that it takes.
 
-The episodes are played on the Gymnasium environment itself, whatever the run was trained on, since it is the
-environment that knows where it is. The lines are some of the walks, thin enough for many of them to be seen; the arrows
+The episodes are played on the Gymnasium environment itself, whatever the run was trained on, since only the environment
+knows its position. The lines are some of the walks, thin enough for many of them to be seen; the arrows
 and the shares are of all of them.
 """
 
@@ -34,10 +34,10 @@ from riskgrad.types import FloatArray, IntArray
 WALKS: Final = 400
 LINES: Final = 60
 LONGEST: Final = 60  # steps of a walk that are drawn
-SEEN: Final = 0.01  # share of the walks from which on a cell has an arrow
+SEEN: Final = 0.01  # share of the walks above which a cell has an arrow
 UNDECIDED: Final = 0.15  # length of a mean direction below which there is none
 LONGEST_ARROW: Final = 0.62  # in cells, of a policy that always does the same
-STRIPES: Final = 8  # of half a cell that hurts
+STRIPES: Final = 8  # lines across half of a cell that hurts
 RIM: Final = 0.3  # what is seen of the walls around the floor
 
 
@@ -81,7 +81,7 @@ class Walks:
 
     @property
     def headings(self) -> FloatArray | None:
-        """The mean direction of the actions in each cell, (0, 0) where none was taken [columns, rows, 2]."""
+        """The mean direction of the actions in each cell [columns, rows, 2]; None if the plan has no moves."""
         if self.plan.moves is None:
             return None
         sums, counts = np.zeros((self.plan.columns, self.plan.rows, 2)), np.zeros((self.plan.columns, self.plan.rows))
@@ -104,7 +104,7 @@ def walks_of(one: PlayedRun, walks: int = WALKS, seed: int = 0) -> Walks | None:
     Args:
         one: the run, played.
         walks: how many episodes.
-        seed: of the episodes.
+        seed: the seed of the episodes.
     """
     make = _environment_of(one)
     ours = not isinstance(one.source, GymnasiumSource) or one.source.makes_anew
@@ -215,8 +215,8 @@ def draw_walks(axis: Axes, walks: Walks, hue: int) -> None:
 
     Args:
         axis: where to draw.
-        walks: of the policy.
-        hue: of its color.
+        walks: the walks of the policy.
+        hue: the hue of its color.
     """
     _draw_floor(axis, walks.plan)
     lines = [path[: LONGEST + 1] for path in walks.paths[:LINES]]

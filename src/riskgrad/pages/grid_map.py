@@ -26,9 +26,9 @@ from riskgrad.types import FloatArray, IntArray
 UP, RIGHT, DOWN, LEFT = (-1, 0), (0, 1), (1, 0), (0, -1)
 EPISODES: Final = 400
 WAYS: Final = 3
-FREQUENT: Final = 0.02  # share of the episodes from which on a way is worth a line
+FREQUENT: Final = 0.02  # least share of the episodes for a way to be drawn
 LONGEST: Final = 60  # steps of a way that is drawn
-SEEN: Final = 0.005  # visits for each episode below which a cell is left empty
+SEEN: Final = 0.005  # visits per episode below which a cell is left empty
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def grid_of(env: str | None, mdp: FiniteMDP) -> Grid | None:
 
 
 def policy_map(one: PlayedRun, index: int, seed: int = 0) -> Drawing | None:
-    """Draw a run's policy on its map; None where there is no map, or more than the cell decides what it does."""
+    """Draw a run's policy on its map; None where there is no map, or the policy has memory."""
     mdp = one.source.mdp
     remembers = one.run.policy.memory is not None
     grid = None if mdp is None or remembers else grid_of(one.run.settings.env, mdp)
@@ -98,8 +98,8 @@ def policy_map(one: PlayedRun, index: int, seed: int = 0) -> Drawing | None:
         one.label,
         page,
         f"A map of {grid.rows} rows and {grid.columns} columns. {'; '.join(told)}. {ends}.",
-        "The stronger a cell's color, the oftener it is visited. Arrows: what the policy does there, longer where it "
-        "is surer. Lines: the ways it takes most often. S start, G goal, \N{MULTIPLICATION SIGN} pit.",
+        "The stronger a cell's color, the more often it is visited. Arrows: what the policy does there, longer where "
+        "it is surer. Lines: the ways it takes most often. S start, G goal, \N{MULTIPLICATION SIGN} pit.",
         [Mark("visits", one.hue, "band"), Mark("frequent ways", one.hue, "line"), Mark("choice", -1, "line")],
     )
 

@@ -64,18 +64,18 @@ class Chapter:
     """What the template says about one run.
 
     Attributes:
-        letter: by which figures call it.
+        letter: what figures call the run.
         hue: its color.
         played: the run.
         about: what it was trained on, in words.
         tiles: its most telling numbers: name, value.
         pictures: its figures.
-        rows: of the table: row, exact value.
+        rows: the rows of its table, each with the exact value where it is known.
         settings: name and value.
         recipe: how to repeat it.
-        versions: of Python and packages when it was trained, in words.
+        versions: the versions of Python and packages when it was trained, in words.
         reweighted: whether its batches were reweighted.
-        guards: what its guards did.
+        guards: where a guard shortened or refused a step, a line each.
     """
 
     letter: str
@@ -130,7 +130,7 @@ def report(
 
 
 def render_page(played: Sequence[PlayedRun], *, title: str = "", confidence: float = 0.95, seed: int = 0) -> str:
-    """Give the page of runs that have been played; a risk-neutral one comes first, to be compared with.
+    """Give the page of runs that have been played; a risk-neutral one comes first, and the others are compared with it.
 
     A single run is compared with its policy before training.
     """
@@ -219,7 +219,7 @@ def _draw_walks_of(one: PlayedRun, index: int, seed: int) -> Drawing | None:
 
 
 def _draw_shared(played: Sequence[PlayedRun], before: Sequence[PlayedRun], tables: Sequence[Table]) -> list[Picture]:
-    """Draw the figures of all runs together, a single one beside what it was before; some need several runs."""
+    """Draw the figures that show all runs together; a single run is shown beside its policy before training."""
     both = [*played, *before]
     drawn: list[Drawing | None] = [shared.tails(both), shared.laws(both)]
     if len(played) > 1:
@@ -229,12 +229,12 @@ def _draw_shared(played: Sequence[PlayedRun], before: Sequence[PlayedRun], table
 
 
 def trade_measure(played: Sequence[PlayedRun]) -> RiskMeasure:
-    """Give the measure to lay against the mean: that of the first run that is not neutral."""
+    """Give the measure to show against the mean: that of the first run that is not neutral."""
     return next((one.risk for one in played if one.risk.attitude != "neutral"), parse(TABLE_RISKS[0]))
 
 
 def as_picture(drawn: Drawing) -> Picture:
-    """Make of a drawing what a template shows."""
+    """Turn a drawing into a picture for a template."""
     # the drawing is ours and matplotlib escapes its text; everything else goes through the template
     svg = Markup(inline_svg(drawn.figure, drawn.key))  # noqa: S704
     return Picture(drawn.key, drawn.title, svg, drawn.alternative, drawn.caption, drawn.legend)

@@ -118,7 +118,7 @@ def _refuse_no_runs(several: Iterable[object], kind: Any) -> None:
 
 
 def name_paths(paths: Sequence[str | Path]) -> dict[str, Path]:
-    """Name each run by the end of its path, with as much of the path as tells them apart."""
+    """Name each run by the end of its path, with as much of the path as makes the names differ."""
     places = [Path(path) for path in paths]
     for depth in range(1, 1 + max((len(place.parts) for place in places), default=1)):
         names = ["/".join(place.parts[-depth:]) for place in places]
@@ -135,13 +135,13 @@ def play_runs(
     seed: int = 0,
     trust: bool = False,
 ) -> list[PlayedRun]:
-    """Play every run's policy on the same fresh episodes; `closing_played` ends what was made for it.
+    """Play every run's policy on the same fresh episodes; `closing_played` closes the environments made for it.
 
     Args:
-        runs: by name; of one environment.
+        runs: runs of one environment, by name.
         env: where to play; None takes what the runs were trained on.
-        episodes: m.
-        seed: of the episodes.
+        episodes: m, the episodes of each run.
+        seed: the seed of the episodes.
         trust: import the module that a run names.
     """
     if not runs:
@@ -195,7 +195,7 @@ def play_untrained(one: PlayedRun, *, seed: int = 0) -> PlayedRun:
 
     Args:
         one: the run, played.
-        seed: of its episodes.
+        seed: the seed of its episodes.
     """
     policy = one.run.policy
     run = replace(one.run, theta=policy.first_theta(None, one.run.settings.seed), history=(), judgment=None)

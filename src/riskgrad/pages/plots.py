@@ -115,7 +115,7 @@ def plot_bounds(rows: Sequence[BoundRow], path: str | Path | None = None, width:
 
 
 def _drawable(row: BoundRow, name: str) -> list[float]:
-    """The value as a list of one, or nothing where a logarithmic axis has no place for it."""
+    """Give the value as a list of one, or an empty list where a logarithmic axis has no place for it."""
     number: float | None = getattr(row, name)
     return [number] if number is not None and math.isfinite(number) and number > 0.0 else []
 
@@ -124,7 +124,7 @@ def _drawable(row: BoundRow, name: str) -> list[float]:
 def plot_frontier(found: Frontier, path: str | Path | None = None, width: float = 7.0) -> Figure:
     """Draw mean against risk, each policy with its bootstrap intervals; neutral is blue, averse orange.
 
-    A policy that another beats on both counts is a ring.
+    A policy that is not efficient (see `FrontierPoint`) is a ring.
 
     Args:
         found: the family.
@@ -153,7 +153,7 @@ def plot_frontier(found: Frontier, path: str | Path | None = None, width: float 
 
 
 def _labels(points: Sequence[FrontierPoint]) -> list[tuple[tuple[float, float], list[str]]]:
-    """Where to write which names: policies that lie on each other share a label."""
+    """Say where to write which names: policies that lie on top of each other share a label."""
     places = [(point.against.value, point.mean.value) for point in points]
     widths = [(max(axis) - min(axis)) or 1.0 for axis in zip(*places, strict=True)]
     groups: list[tuple[tuple[float, float], list[str]]] = []

@@ -12,8 +12,8 @@ def write(value: float | None, precision: float | None = None) -> str:
 
     Args:
         value: the number; None or NaN is a dash.
-        precision: how exact it is, such as the width of its interval, of which the last digit is a fifth at most; but
-            there are no more than six digits, and where it is still more exact, no zeros at the end.
+        precision: how exact it is, such as the width of its interval: a unit of the last digit is at most a fifth of
+            that. There are no more than six digits, and where these are too few, no zeros at the end.
     """
     if value is None or math.isnan(value):
         return "\N{EN DASH}"
@@ -44,12 +44,12 @@ def write_interval(ends: tuple[float, float] | None) -> str:
 
 
 def span_of(ends: tuple[float, float]) -> float | None:
-    """Give the width of an interval, by which digits are counted; None where it has none."""
+    """Give the width of an interval, by which digits are counted; None where it is 0."""
     return (ends[1] - ends[0]) or None
 
 
 def percent(share: float) -> str:
-    """Write a share of the whole in per cent."""
+    """Write a share of the whole in percent."""
     return f"{100.0 * share:.3g}%"
 
 

@@ -42,7 +42,7 @@ def say_how_to_repeat(run: Run, name: str) -> Repetition:
     settings = run.settings
     values, missing = split_options(settings)
     named = (*ALWAYS, *(option.replace("_", "-") for option in settings.given))
-    # a budget in episodes settled m as well as N
+    # a budget in episodes decides m as well as N
     named = (*named, "episodes") if "max_episodes" in settings.given else named
     kept = {flag: value for flag, value in values.items() if flag in named}
     if missing:

@@ -1,8 +1,8 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # matplotlib is only partly typed
-"""The figures of one run: how it learned, how its episodes fall out, what its weights were worth.
+"""The figures of one run: how it learned, what its episodes return, what its weights were worth.
 
-Each iteration's estimates are noisy, so that a line is the mean of a few neighboring ones. Its interval comes from the
+Each iteration's estimates are noisy, so a line shows the mean of a few neighboring ones. Its interval comes from the
 standard errors that the record holds: over w iterations of independent episodes the mean of the estimates has the error
 sqrt(sum of error^2) / w, and 1.96 of it to each side hold the mean of what was estimated 95 times in 100. The errors
 are those of large samples; a tail of a handful of episodes has wider ones.
@@ -39,7 +39,7 @@ from riskgrad.risk import CVaR, Mean
 from riskgrad.run import Run
 from riskgrad.types import DiscreteLaw, FloatArray, Line
 
-POINTS = 160  # of a line, at most: more cannot be seen
+POINTS = 160  # most points of a line: more cannot be seen
 ATOMS = 30  # returns that are drawn as bars of their own
 BINS = 40
 WIDTH = 1.96  # standard errors to each side, for 95%
@@ -62,7 +62,7 @@ class Mark:
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """A figure with what a reader needs who cannot see it.
+    """A figure, with a description for readers who cannot see it.
 
     Attributes:
         key: its identifier on the page.
@@ -159,7 +159,7 @@ def plot_run(run: Run, path: str | Path | None = None, width: float = 7.0) -> Fi
 
 
 def end_of_path(history: Sequence[Line]) -> float | None:
-    """Give the episodes after which a record is at the named measure for good; None where it always was, or never."""
+    """Give the episodes after which a record is at the named measure for good; None if it always or never was."""
     away = [place for place, line in enumerate(history) if line.get("path") not in (None, 1.0)]
     if not away or away[-1] + 1 >= len(history):
         return None
@@ -167,7 +167,7 @@ def end_of_path(history: Sequence[Line]) -> float | None:
 
 
 def distribution(one: PlayedRun, index: int, span: tuple[float, float]) -> Drawing:
-    """Draw how the fresh episodes fall out, with the bad tail, VaR and CVaR marked, and the exact law if known."""
+    """Draw the returns of the fresh episodes, with the bad tail, VaR and CVaR marked, and the exact law if known."""
     page, axis = canvas(3.1)
     alpha, size = one.tail, len(one.values)
     ordered = np.sort(one.values)
@@ -204,7 +204,7 @@ def distribution(one: PlayedRun, index: int, span: tuple[float, float]) -> Drawi
     )
     return Drawing(
         f"distribution-{index}",
-        "How its episodes fall out",
+        "How its episodes turn out",
         page,
         words,
         "The scale is logarithmic, so that rare episodes can be seen." + tell_beyond(one.values, span),
@@ -254,7 +254,7 @@ def _spread(axis: Axes, x: FloatArray, y: FloatArray, drawn: str, *, dashed: boo
 
 
 def _bars(one: PlayedRun, span: tuple[float, float]) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray | None]:
-    """Places, shares and widths of the bars, and the exact probability of each."""
+    """Give places, shares and widths of the bars [bars], and the exact probability of each where it is known."""
     atoms, counts = np.unique(one.values, return_counts=True)
     width = span[1] - span[0]
     if len(atoms) <= ATOMS:
@@ -270,13 +270,13 @@ def _bars(one: PlayedRun, span: tuple[float, float]) -> tuple[FloatArray, FloatA
 
 
 def _in_tail(values: FloatArray, ends: FloatArray, var: float, alpha: float) -> NDArray[np.bool_]:
-    """Which bars are the tail, by their right ends: those below VaR, and one at it unless most of it lies above."""
+    """Say which bars are the tail, by their right ends: those below VaR, and one at it unless most of it lies above."""
     fits = np.count_nonzero(values <= var) <= 1.5 * alpha * len(values)
     return ends <= var if fits else ends < var
 
 
 def _mass_near(law: DiscreteLaw, place: float) -> float:
-    """The exact mass at a return, which sampling may have summed in another order."""
+    """Give the exact mass at a return, which sampling may have summed in another order."""
     close = np.abs(law.values - place) <= 1e-9 * max(1.0, abs(place))
     return float(np.sum(law.probabilities[close]))
 
@@ -291,7 +291,7 @@ def column(lines: Sequence[dict[str, Any]], key: str) -> FloatArray:
 
 
 def smooth_history(values: FloatArray, errors: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Give the mean of each value [k] with its neighbors, and its standard error; NaN where one of theirs is."""
+    """Give the mean of each value [k] with its neighbors, and its standard error, NaN where one of theirs is NaN."""
     half = max(1, len(values) // 40)
     first = np.maximum(np.arange(len(values)) - half, 0)
     last = np.minimum(np.arange(len(values)) + half + 1, len(values))

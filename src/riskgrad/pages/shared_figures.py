@@ -53,7 +53,7 @@ def tails(played: Sequence[PlayedRun]) -> Drawing:
         page,
         f"Mean return of the worst part of the episodes. {'; '.join(words)}.",
         "At the right end all episodes count: the mean. Further left only the worst ones do: CVaR at that level. Where "
-        "lines cross, who fears bad episodes and who does not should choose differently.",
+        "lines cross, the better policy depends on how much bad episodes matter to you.",
         _legend(played),
     )
 
@@ -171,7 +171,7 @@ def quantile_weights(played: Sequence[PlayedRun]) -> Drawing | None:
     words = [f"{text} is {played[index].about}" for text, index in seen.items()]
     return Drawing(
         "quantile-weights",
-        "What each measure looks at",
+        "What each measure gives weight to",
         page,
         f"Weight of each quantile of the return. {'; '.join(words)}.",
         "The mean weighs all episodes alike. A risk-averse measure weighs the bad ones, at the left, more.",

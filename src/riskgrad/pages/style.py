@@ -25,7 +25,7 @@ from riskgrad.run.files import ELSEWHERE, write_whole
 
 # Okabe and Ito's palette without its yellow, which is too light for lines
 COLORS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#444444")
-NEUTRAL: Final = COLORS[0]  # in every figure, as RUNS[0] is on a page
+NEUTRAL: Final = COLORS[0]  # the neutral policy in every figure, as RUNS[0] on a page
 AVERSE: Final = COLORS[1]
 BESIDE: Final = "#888888"  # what is only there to be compared with
 FORMATS: Final = (".svg", ".png", ".pdf")
@@ -100,7 +100,7 @@ def ticks(write: Callable[[float], str]) -> FuncFormatter:
 
 
 def run_color(hue: int) -> str:
-    """The color of a run by its hue; see `find_hues`."""
+    """Give the color of a run by its hue; see `find_hues`."""
     return MUTED if hue == PALE else RUNS[hue % len(RUNS)]
 
 
@@ -127,7 +127,7 @@ def inline_svg(page: Figure, prefix: str) -> str:
     text = _own_names(text, prefix)
     for drawn, variable in VARIABLES.items():
         text = text.replace(drawn, variable)
-    # coordinates to a hundredth of a pixel; what is written stays as it is
+    # coordinates to a hundredth of a pixel; text stays as it is
     text = re.sub(r' (?:d|x|y|transform)="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), text)
     return re.sub(r"\s*\n\s*", "\n", text).strip()
 

@@ -7,11 +7,11 @@ are evaluated by one call, and the same policy object serves every iteration of 
 
 Actions are indices [B], or vectors [B, n] of numbers where there is a continuum of them. `act` turns uniform numbers of
 an episode's own stream into actions by the inverse CDF: nearby policies then turn the same numbers into nearly the same
-actions, which is what makes common random numbers useful. What an environment is given may differ from the action whose
-density is known (it is squashed or clipped): `execute` says how.
+actions, which is what makes common random numbers useful. The action that an environment executes may differ from the
+one that was drawn, whose density is known, because it is squashed or clipped: `execute` says how.
 
 A policy declares what it can do: what it reads, how it acts, whether it has a density, whether compiled loops can run
-it, how a file makes it again. The rest of riskgrad asks for these abilities, never for its kind.
+it, and how it is rebuilt from a file. The rest of riskgrad asks for these abilities, never for the policy's class.
 """
 
 import contextlib
@@ -43,7 +43,7 @@ class Layers(NamedTuple):
         widths: units of each layer, the observation's length first and the number of actions last.
         bias: whether layers have biases.
         relu: whether the activation is relu; otherwise it is tanh.
-        greedy: whether the action is the largest output; otherwise it is drawn from their softmax.
+        greedy: whether the action is that of the largest output; otherwise it is drawn from the softmax of the outputs.
     """
 
     widths: tuple[int, ...]
@@ -53,7 +53,7 @@ class Layers(NamedTuple):
 
 
 class Linearization(NamedTuple):
-    """What a policy says of a batch, and how that changes with its parameters.
+    """The log-probabilities of a batch of actions, and a function that gives gradients in theta.
 
     Attributes:
         log_probs: log pi_theta(a_b | o_b) [B].
@@ -71,18 +71,18 @@ class Policy(ABC):
     A policy with finitely many actions gives `dim`, `probabilities`, `log_prob` and `score_sum`; the rest has defaults.
 
     Attributes:
-        name: how `rg.train(..., policy=name)` calls it; such a policy has `fit`.
-        reads: what it can read; empty where that is not known, and any observation is tried.
-        acts: among which actions it chooses; None where that is not known.
-        has_density: whether it has `log_prob` and `score_sum`, which ratios, scores and entropy are made of.
-        layered: whether parameters multiply one another, as weights of layers do; it then takes shorter steps.
-        scales: whether parameters times a factor are preferences times it.
-        noise_size: how many uniform numbers one action takes, u.
+        name: the name that `rg.train(..., policy=name)` takes, of a policy that has `fit`; empty where it has none.
+        reads: the kinds of observation that it can read; if empty, any observation is tried.
+        acts: the kind of action that it chooses; None where that is not known.
+        has_density: whether it has `log_prob` and `score_sum`, which importance ratios, scores and entropy need.
+        layered: whether parameters multiply one another, as weights of layers do; training then takes shorter steps.
+        scales: whether multiplying the parameters by a factor multiplies all preferences by the same factor.
+        noise_size: u, how many uniform numbers one action takes.
         table_shape: (S, A) of a policy whose parameters are a table of preferences [S, A]; None for any other.
-        inner: the policy that this one wraps, such as the one whose mode `Greedy` takes.
-        statistics: by which it normalizes observations; None where it takes them as they are.
+        inner: the policy that this one wraps, such as the one whose mode `Greedy` takes; None where it wraps none.
+        statistics: the statistics by which it normalizes observations; None where it takes them as they are.
         memory: how it is shown the time left and the return so far; None where it sees observations alone.
-        sized_by: which part of its recipe is the number of its inputs; empty where it has none, and reads no memory.
+        sized_by: the entry of its recipe that is the number of its inputs; if empty, it cannot be given a memory.
     """
 
     name: ClassVar[str] = ""
@@ -104,12 +104,12 @@ class Policy(ABC):
         """Number of parameters d."""
 
     def by(self, statistics: "ObservationStatistics") -> "Policy":
-        """Give the same policy with other statistics; only for one that normalizes observations."""
+        """Give the same policy with other statistics; refuse where the policy does not normalize observations."""
         del statistics
         raise InputError("policy", "be one that normalizes observations", self)
 
     def arrays(self) -> dict[str, FloatArray]:
-        """Give what a checkpoint holds besides the parameters."""
+        """Give the arrays that a checkpoint holds besides the parameters, by their names."""
         return {}
 
     @property
@@ -124,12 +124,12 @@ class Policy(ABC):
 
     @property
     def action_bounds(self) -> "Bounds | None":
-        """The bounds within which actions that are numbers are executed; None for choices."""
+        """The bounds within which continuous actions are executed; None for discrete actions."""
         return None
 
     @property
     def layers(self) -> Layers | None:
-        """The network that a compiled loop can run in its place; None where there is none."""
+        """The network that a compiled loop can run in place of this policy; None where there is none."""
         return None
 
     def layer_thetas(self, thetas: FloatArray) -> FloatArray:
@@ -137,29 +137,29 @@ class Policy(ABC):
         return thetas
 
     def plain_layers(self, theta: FloatArray) -> "PlainLayers | None":  # noqa: ARG002
-        """Give the layers of the policy at theta [d], for a file; None where it is no network."""
+        """Give the layers of the policy at theta [d], to be written to a file; None where it is not a network."""
         return None
 
     @classmethod
     def fit(cls, gives: ObservationKind, takes: ActionKind) -> "Policy":
-        """Make a policy of this name for what a source gives and takes; refuse what it is not made for."""
+        """Make a policy of this kind for what a source gives and takes; refuse a source that it cannot serve."""
         del gives, takes
         raise InputError("policy", "be given as a value, since this kind is made by no name", cls.__name__)
 
     @classmethod
     def fit_as(cls, gives: ObservationKind, takes: ActionKind, details: str) -> "Policy":
-        """Make a policy as `fit` does, by what follows the name; refuse that where the kind has no more to say."""
+        """Make a policy as `fit` does, with the details that follow its name and a colon; by default, refuse any."""
         if details:
             raise InputError("policy", f"have nothing after {cls.name!r}", f"{cls.name}:{details}")
         return cls.fit(gives, takes)
 
     def recipe(self) -> dict[str, Any] | None:
-        """Give what `from_recipe` makes the policy from, as JSON can hold it; None where it holds a user's function."""
+        """Give what `from_recipe` makes the policy from, in JSON's types; None where it holds a user's function."""
         return None
 
     @classmethod
     def from_recipe(cls, recipe: Mapping[str, Any]) -> Self:
-        """Make the policy of a recipe."""
+        """Make the policy that a recipe describes."""
         options: dict[str, Any] = dict(recipe)
         return cls(**options)
 
@@ -172,7 +172,7 @@ class Policy(ABC):
             observations: one observation, or B of them along the first axis.
 
         Returns:
-            probabilities [B, A], without B for one observation; with P in front for thetas [P, d].
+            probabilities [B, A], or [A] for one observation; with an axis P in front for thetas [P, d].
         """
 
     @abstractmethod
@@ -189,7 +189,7 @@ class Policy(ABC):
         """
 
     def rescale(self, observations: ArrayLike) -> FloatArray:
-        """Give observations that are vectors [..., k] as the parameters meet them: normalized, where they are."""
+        """Give vectors of observations [..., k] as the network sees them: normalized if this policy normalizes."""
         return as_reals("observations", observations)
 
     def act(
@@ -214,7 +214,7 @@ class Policy(ABC):
         return actions
 
     def execute(self, actions: NDArray[Any]) -> NDArray[Any]:
-        """Give what an environment is to do for these actions: the same, unless the policy squashes or clips them."""
+        """Give the actions that an environment executes: the same, unless the policy squashes or clips them."""
         return actions
 
     def initial_theta(self, generator: np.random.Generator) -> FloatArray:  # noqa: ARG002
@@ -222,12 +222,12 @@ class Policy(ABC):
         return np.zeros(self.dim)
 
     def first_theta(self, given: ArrayLike | None, seed: int) -> FloatArray:
-        """Give theta_0 [d] of a run: as it was given, or where the policy starts by the run's seed."""
+        """Give theta_0 [d] of a run: a copy of the given one, or the policy's own start, drawn by the run's seed."""
         generator = Stream(seed, Purpose.INITIAL).generator()
         return self.initial_theta(generator) if given is None else check_theta(given, self.dim).copy()
 
     def sharpen(self, theta: FloatArray, factor: float) -> FloatArray | None:
-        """Give parameters whose preferences are those of theta [d] times a factor; None where there are none such."""
+        """Give parameters whose preferences are those of theta [d] times a factor; None where that is not possible."""
         return factor * theta if self.scales else None
 
     def entropy_sum(self, theta: ArrayLike, observations: ArrayLike, coefficients: ArrayLike) -> FloatArray:
@@ -244,7 +244,7 @@ class Policy(ABC):
         return self.score_sum(theta, repeated, np.tile(actions, len(batch)), scale.ravel())
 
     def linearize(self, theta: FloatArray, observations: NDArray[Any], actions: NDArray[Any]) -> "Linearization":
-        """Give log pi_theta(a_b | o_b), and how it and the entropies change with theta; a policy may do it at once."""
+        """Give log pi_theta(a_b | o_b) [B] and a function for gradients; a policy may share work between the two."""
 
         def pull(scores: FloatArray, entropies: FloatArray) -> FloatArray:
             found = self.score_sum(theta, observations, actions, scores)
@@ -254,7 +254,7 @@ class Policy(ABC):
 
 
 class WithoutDensity(Policy):
-    """A policy whose action is a function of the observation: nothing to reweight and no score."""
+    """A policy whose action is a function of the observation: it has no density, importance ratio or score."""
 
     has_density = False
     noise_size = 0
@@ -279,12 +279,12 @@ class WithoutDensity(Policy):
 def choose_actions(chances: FloatArray, uniforms: FloatArray | None) -> IntArray:
     """Choose an action [B] from probabilities [B, A] by the inverse CDF at uniforms [B]; None takes the likeliest.
 
-    The interval [0, 1) is cut in the order of the actions; one without a chance gets no part of it.
+    The interval [0, 1) is cut in the order of the actions; an action of probability 0 gets no part of it.
     """
     if uniforms is None:
         return np.asarray(np.argmax(chances, axis=-1), dtype=np.int64)
     sums = np.cumsum(chances, axis=-1)
-    # scaled by the last sum, which may be one rounding away from 1, so that the last action is not favored
+    # the last sum may differ from 1 by rounding; scaled by it, no action gets more than its share
     passed = sums[:, :-1] <= (uniforms * sums[:, -1])[:, None]
     return np.asarray(np.sum(passed, axis=-1), dtype=np.int64)
 
@@ -299,11 +299,11 @@ POLICIES = PartList("policy", Policy, "riskgrad.policy")
 
 
 def find_policy_name(policy: Policy, gives: ObservationKind | None, takes: ActionKind | None) -> str | None:
-    """Give the name by which a policy could have been asked for; None where it has none."""
+    """Give the name that makes the same policy for what a source gives and takes; None where no name does."""
     recipe = policy.recipe()
     if recipe is None or gives is None or takes is None:
         return None
-    for name, kind in POLICIES.named().items():
+    for name, kind in POLICIES.by_name().items():
         with contextlib.suppress(InputError):
             made = kind.fit(gives, takes)
             if type(made) is type(policy) and made.recipe() == recipe:
@@ -312,7 +312,7 @@ def find_policy_name(policy: Policy, gives: ObservationKind | None, takes: Actio
 
 
 def describe_policy(policy: Policy) -> dict[str, Any]:
-    """Say what a policy is, in what JSON can hold: its kind, its text, and its recipe where it has one."""
+    """Describe a policy in JSON's types: its class, its text, its recipe, and its memory if it has one."""
     text = str(policy)
     # a bare object prints its address, which differs between processes
     kind = type(policy).__name__
@@ -321,7 +321,7 @@ def describe_policy(policy: Policy) -> dict[str, Any]:
 
 
 def rebuild_policy(facts: Mapping[str, Any]) -> Policy | None:
-    """Make the policy that `describe_policy` described; None where it has no recipe or its kind is not known."""
+    """Make the policy that `describe_policy` described; None where it has no recipe or its class is not known."""
     kind = POLICIES.exports().get(facts.get("kind", ""))
     recipe, memory = facts.get("recipe"), facts.get("memory")
     if kind is None or recipe is None:
@@ -334,7 +334,7 @@ def rebuild_policy(facts: Mapping[str, Any]) -> Policy | None:
 def sum_by_visit(
     where: NDArray[np.intp], actions: NDArray[np.intp], coefficients: FloatArray, shape: tuple[int, int]
 ) -> FloatArray:
-    """Add up the coefficients [B] of the visits to each (distinct observation, action), in their order: [U, A]."""
+    """Give the sums [U, A] = shape of the coefficients of the visits b to each pair where[b], actions[b], in order."""
     flat = np.bincount(where * shape[1] + actions, weights=coefficients, minlength=shape[0] * shape[1])
     return flat.astype(np.float64, copy=False).reshape(shape)
 

@@ -1,9 +1,9 @@
 """How unbounded numbers become the coordinates of an action that an environment accepts.
 
     executed = low + (high - low) * (f(a) + 1) / 2       f clips to [-1, 1], or squashes by tanh
-    executed = clip(a, low, high)                        in coordinates with less than two finite bounds
+    executed = clip(a, low, high)                        in coordinates without two finite bounds
 
-A bound as large as the largest number of single precision counts as none, since environments write it for none.
+A bound as large as the largest number of single precision counts as infinite, since environments write it for that.
 """
 
 from collections.abc import Mapping
@@ -29,8 +29,8 @@ class Bounds:
         low: smallest values [n].
         high: largest values [n].
         squashed: whether tanh keeps actions inside, rather than clipping.
-        center: middle of the range, 0 where there is none [n].
-        half: half of the range, 1 where there is none [n].
+        center: middle of the range [n]; 0 where a bound is not finite.
+        half: half of the range [n]; 1 where a bound is not finite.
     """
 
     low: FloatArray
@@ -60,18 +60,18 @@ class Bounds:
 
     @property
     def numbers(self) -> Numbers:
-        """The bounds as the type of an action."""
+        """The bounds as a kind of action."""
         return Numbers(tuple(self.low.tolist()), tuple(self.high.tolist()))
 
     def recipe(self) -> dict[str, Any]:
-        """Give what a policy's recipe says of its bounds; JSON has no infinity: a missing bound is None."""
+        """Give the entries of a policy's recipe for its bounds; an infinite one is None, since JSON has no infinity."""
         low, high = ([float(value) if np.isfinite(value) else None for value in side] for side in (self.low, self.high))
         return {"low": low, "high": high, "squashed": self.squashed}
 
     def apply(self, actions: NDArray[Any]) -> FloatArray:
         """Give the executed actions [..., n]."""
         bent = tanh_of(actions) if self.squashed else actions
-        # np.clip takes as long as all of this for the few actions of one step
+        # for the few actions of one step, np.clip alone takes as long as this whole line
         return np.minimum(np.maximum(self.center + self.half * bent, self.low), self.high)
 
     def __repr__(self) -> str:

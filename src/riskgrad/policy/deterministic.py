@@ -1,9 +1,10 @@
 """A deterministic policy: the action is a linear function of the observation, or a network's output.
 
-    a = weights . o + bias [n], executed within the bounds as `gaussian` does;   a discrete action is the largest output
+    a = weights . o + bias [n]     a discrete action is the index of the largest; a continuous one is a, brought within
+                                   the bounds as in `gaussian`
 
-It has no density and no score, hence no importance ratio: OnP-SF trains it, since the smoothed functional asks for
-returns only; OffP-SF and the score algorithm cannot, and say so.
+It has no density and no score, hence no importance ratio. OnP-SF can train it, since the smoothed functional needs only
+returns; OffP-SF and the score algorithm cannot, and refuse it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,12 +29,12 @@ class Deterministic(WithoutDensity):
 
     Args:
         inputs: length of an observation; or the number of states, which are then one-hot.
-        n_actions: A, for discrete actions; then no bounds.
+        n_actions: A, for discrete actions; without low and high.
         low: smallest value of each coordinate of an action [n], for continuous actions.
         high: largest value of each coordinate [n].
-        hidden: units of each hidden layer; none is linear.
+        hidden: units of each hidden layer; if empty, the function is linear.
         activation: "tanh" or "relu".
-        squashed: bring actions within the bounds by tanh rather than by clipping.
+        squashed: bring actions within the bounds by tanh rather than by clipping; needs finite bounds.
     """
 
     name, sized_by = "deterministic", "inputs"
@@ -68,12 +69,12 @@ class Deterministic(WithoutDensity):
 
     @property
     def action_bounds(self) -> Bounds | None:
-        """The bounds within which actions are executed; None for discrete ones."""
+        """The bounds within which continuous actions are executed; None for discrete ones."""
         return self._bounds
 
     @property
     def layers(self) -> Layers | None:
-        """Its network, for discrete actions."""
+        """The network, for discrete actions; None for continuous ones."""
         if self._bounds is not None:
             return None
         return Layers(self.network.widths, bias=True, relu=self.network.relu, greedy=True)
@@ -81,7 +82,7 @@ class Deterministic(WithoutDensity):
     def act(
         self, thetas: FloatArray, rows: IntArray, observations: NDArray[Any], uniforms: FloatArray | None
     ) -> NDArray[Any]:
-        """Give the action for each observation; see `Policy.act`."""
+        """Give the action for each observation, [B] or [B, n]; see `Policy.act`."""
         del uniforms
         outputs = self.network.apply(thetas, rows, self.network.inputs_as_given(observations))
         return np.argmax(outputs, axis=-1) if self._bounds is None else outputs
@@ -91,11 +92,11 @@ class Deterministic(WithoutDensity):
         return actions if self._bounds is None else self._bounds.apply(actions)
 
     def initial_theta(self, generator: np.random.Generator) -> FloatArray:
-        """Give zeros for a linear policy; draw hidden weights otherwise."""
+        """Give zeros [d] for a linear policy; draw the weights otherwise."""
         return self.network.draw_start(generator, last=0.01) if self.network.hidden else np.zeros(self.dim)
 
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
-        """Give 1 for the action taken and 0 for others [B, A]; refuse for continuous actions."""
+        """Give 1 for the action taken and 0 for others [B, A]; refuse where actions are continuous."""
         if self._bounds is not None:
             raise InputError("policy", "have finitely many actions for probabilities", self)
         thetas, flat = check_thetas(theta, self.dim)
@@ -108,7 +109,7 @@ class Deterministic(WithoutDensity):
 
     @classmethod
     def fit(cls, gives: ObservationKind, takes: ActionKind) -> "Deterministic":
-        """Make a linear function for a source; refuse actions of several components."""
+        """Make a linear policy for a source; refuse actions of several components."""
         inputs = gives.n if isinstance(gives, States) else gives.size
         if isinstance(takes, Choices | Both):
             rule = "be random for actions of several components"
@@ -124,7 +125,7 @@ class Deterministic(WithoutDensity):
 
     @classmethod
     def from_recipe(cls, recipe: Mapping[str, Any]) -> "Deterministic":
-        """Make the policy of a recipe."""
+        """Make the policy that a recipe describes."""
         return cls(**with_infinities(recipe))
 
     def __repr__(self) -> str:

@@ -1,12 +1,12 @@
-"""A policy for actions of which some parts are choices and others are numbers: one policy for each, side by side.
+"""A policy for actions with discrete parts (choices) and continuous parts (numbers): one policy for each.
 
     pi_theta(a | o) = softmax part (choices of a | o) * normal part (numbers of a | o)
 
     P policies at once   B observations   c choices, n numbers of an action   d parameters
 
-Both parts read the same observation, and are independent given it. An action is a row [c + n]: the choices, as whole
-numbers, and then the numbers. The flat vector is that of the choices (see `mlp`), then that of the numbers (see
-`gaussian`).
+Both parts read the same observation, and are independent given it. An action is a row [c + n]: the indices of the
+choices, and then the numbers. The flat vector is that of the policy of the choices (see `mlp`), then that of the policy
+of the numbers (see `gaussian`).
 """
 
 from collections.abc import Mapping
@@ -29,8 +29,8 @@ class Factored(Policy):
     """A softmax for the choices and a normal law for the numbers of an action.
 
     Args:
-        choices: the policy of the choices, of several components.
-        numbers: the policy of the numbers; it reads what the other reads.
+        choices: the policy of the choices, with n_actions given as a sequence of sizes.
+        numbers: the policy of the numbers; it reads the same observations.
     """
 
     @checks_kinds
@@ -46,7 +46,7 @@ class Factored(Policy):
 
     @property
     def dim(self) -> int:
-        """Number of parameters: those of both."""
+        """Number of parameters d: those of both policies."""
         return self.choices.dim + self.numbers.dim
 
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> Never:
@@ -77,7 +77,7 @@ class Factored(Policy):
         return np.concatenate([first, self.numbers.entropy_sum(vector[self._cut :], observations, coefficients)])
 
     def linearize(self, theta: FloatArray, observations: NDArray[Any], actions: NDArray[Any]) -> Linearization:
-        """Give log pi_theta(a_b | o_b) [B] and how it changes; see `Policy.linearize`."""
+        """Give log pi_theta(a_b | o_b) [B] and gradients; see `Policy.linearize`."""
         picked, drawn = self._split(actions)
         first = self.choices.linearize(theta[: self._cut], observations, picked)
         second = self.numbers.linearize(theta[self._cut :], observations, drawn)
@@ -88,7 +88,7 @@ class Factored(Policy):
         return Linearization(first.log_probs + second.log_probs, pull)
 
     def sharpen(self, theta: FloatArray, factor: float) -> FloatArray:
-        """Give parameters with preferences times a factor, and the spread over it."""
+        """Give parameters like theta [d] with preferences multiplied, and the spread divided, by a factor."""
         parts = self.choices.sharpen(theta[: self._cut], factor), self.numbers.sharpen(theta[self._cut :], factor)
         return np.concatenate(parts)
 
@@ -108,7 +108,7 @@ class Factored(Policy):
         return np.concatenate([actions[:, : self._width], inside], axis=1)
 
     def initial_theta(self, generator: np.random.Generator) -> FloatArray:
-        """Begin as both parts begin."""
+        """Give the initial parameters of both parts, one after the other [d]."""
         return np.concatenate([self.choices.initial_theta(generator), self.numbers.initial_theta(generator)])
 
     def recipe(self) -> dict[str, Any]:
@@ -117,7 +117,7 @@ class Factored(Policy):
 
     @classmethod
     def from_recipe(cls, recipe: Mapping[str, Any]) -> "Factored":
-        """Make the policy of a recipe."""
+        """Make the policy that a recipe describes."""
         return cls(MLP.from_recipe(recipe["choices"]), Gaussian.from_recipe(recipe["numbers"]))
 
     def _split(self, actions: ArrayLike) -> tuple[IntArray, FloatArray]:

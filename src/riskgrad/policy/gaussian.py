@@ -1,20 +1,21 @@
 """Normal actions whose mean is a network of the observation and whose spread is a parameter of its own.
 
-    a = mean_theta(o) + exp(log_std) * z,   z standard normal        a [n] is what densities are of
+    a = mean_theta(o) + exp(log_std) * z,   z standard normal        a [n] is the action whose density is computed
     executed = low + (high - low) * (f(a) + 1) / 2                   f clips to [-1, 1], or squashes by tanh
-    executed = a                                                     in coordinates without finite bounds
+    executed = clip(a, low, high)                                    in coordinates without two finite bounds
 
     P policies at once   B observations   k inputs   n coordinates of an action   d parameters
 
-The flat vector is that of the network (see `mlp`; without hidden layers the mean is linear), then log_std [n] as
-differences from log(initial_std): zeros are a policy with mean 0, the middle of the bounds, and that spread.
+The flat vector holds the parameters of the network (see `mlp`; without hidden layers the mean is linear), then
+log_std - log(initial_std) [n]. All zeros are a policy whose mean is 0, the middle of the bounds, and whose spread (the
+standard deviation) is initial_std.
 
 What is decided here, and why:
 
-- Recorded actions are a, before clipping or squashing. What is done to a afterwards does not depend on theta, so that
-  importance ratios and scores of a are those of what was executed, without the logarithm of a Jacobian, which is
-  inaccurate near the bounds.
-- Bounded coordinates are in units of half the range, so that one initial spread fits every environment.
+- The recorded action is a, before clipping or squashing. What is done to a afterwards does not depend on theta: scores
+  and importance ratios of a serve in place of those of the executed action, and the logarithm of a Jacobian, which is
+  inaccurate near the bounds, is not needed.
+- Bounded coordinates of a are in units of half the range, so that one initial spread fits every environment.
 - z is the inverse normal CDF at a uniform number of the episode's stream.
 """
 
@@ -36,7 +37,7 @@ from riskgrad.types import FloatArray, IntArray, States, Vectors
 
 HALF_LOG_TWO_PI: Final = 0.5 * np.log(2.0 * np.pi)
 INITIAL_STD: Final = 0.5  # in units of half the range
-SMALLEST: Final = 2.0**-54  # half of the step between uniform numbers; normal numbers stay within +-8.3
+SMALLEST: Final = 2.0**-54  # half of the step between uniform numbers; it keeps normal numbers within +-8.3
 
 
 @final
@@ -44,10 +45,10 @@ class Gaussian(Policy):
     """Normal actions with a mean that is linear or a network, and a spread that does not depend on the observation.
 
     Args:
-        inputs: length of an observation; or the number of states, which are then one-hot.
+        inputs: length k of an observation; or the number of states, which are then one-hot.
         low: smallest value of each coordinate of an action [n]; -inf for none.
         high: largest value of each coordinate [n]; inf for none.
-        hidden: units of each hidden layer of the mean; none is linear.
+        hidden: units of each hidden layer of the mean; if empty, the mean is linear.
         activation: "tanh" or "relu".
         squashed: bring actions within the bounds by tanh rather than by clipping; needs finite bounds.
         initial_std: spread where the last n parameters are 0, in units of half the range.
@@ -77,7 +78,7 @@ class Gaussian(Policy):
 
     @property
     def dim(self) -> int:
-        """Number of parameters: those of the mean, and n."""
+        """Number of parameters d: those of the mean, and n for the spread."""
         return self.network.dim + self._bounds.size
 
     @property
@@ -97,7 +98,7 @@ class Gaussian(Policy):
         return drop_axes(self.network.apply_all(thetas, inputs), flat, single)
 
     def std(self, theta: ArrayLike) -> FloatArray:
-        """Give the spread of the action [n], or [P, n]."""
+        """Give the spread of the action [n], or [P, n] for thetas [P, d]."""
         thetas, flat = check_thetas(theta, self.dim)
         found = self._std(thetas)
         return found[0] if flat else found
@@ -127,7 +128,7 @@ class Gaussian(Policy):
         return total
 
     def entropy_sum(self, theta: ArrayLike, observations: ArrayLike, coefficients: ArrayLike) -> FloatArray:
-        """Give sum_b c_b grad H [d]; H is the sum of log_std and a constant."""
+        """Give sum_b c_b grad H [d]; see `Policy.entropy_sum`. H is the sum of log_std, plus a constant."""
         check_theta(theta, self.dim)
         inputs, _ = self.network.check_inputs(observations)
         total = np.zeros(self.dim)
@@ -135,7 +136,7 @@ class Gaussian(Policy):
         return total
 
     def linearize(self, theta: FloatArray, observations: NDArray[Any], actions: NDArray[Any]) -> Linearization:
-        """Give log pi_theta(a_b | o_b) [B] and how it changes, with one way forward; see `Policy.linearize`."""
+        """Give log pi_theta(a_b | o_b) [B] and gradients, with one forward pass for both; see `Policy.linearize`."""
         inputs, _ = self.network.check_inputs(observations)
         given, std = self._check_actions(actions, len(inputs)), self._std(theta[None])[0]
         means, pull_back = self.network.linearize(theta, inputs)
@@ -150,7 +151,7 @@ class Gaussian(Policy):
         return Linearization(np.sum(-0.5 * z * z - log_of(std) - HALF_LOG_TWO_PI, axis=-1), pull)
 
     def sharpen(self, theta: FloatArray, factor: float) -> FloatArray:
-        """Give parameters with the spread of theta [d] over a factor."""
+        """Give parameters like theta [d] whose spread is divided by a factor."""
         sharper = theta.copy()
         sharper[self.network.dim :] -= log_of(np.array([factor]))
         return sharper
@@ -158,7 +159,7 @@ class Gaussian(Policy):
     def act(
         self, thetas: FloatArray, rows: IntArray, observations: NDArray[Any], uniforms: FloatArray | None
     ) -> NDArray[Any]:
-        """Choose an action for each observation; see `Policy.act`."""
+        """Choose an action [B, n] for each observation; see `Policy.act`."""
         inputs, net = self.network.inputs_as_given(observations), self.network
         if uniforms is None:
             return net.apply(thetas, rows, inputs)
@@ -173,7 +174,10 @@ class Gaussian(Policy):
         return self._bounds.apply(actions)
 
     def initial_theta(self, generator: np.random.Generator) -> FloatArray:
-        """Draw hidden weights; the last layer is small, so that the mean begins near the middle of the bounds."""
+        """Draw the weights [d]; the last layer is small, so that the mean begins near the middle of the bounds.
+
+        A linear mean begins at 0, and the spread at initial_std.
+        """
         if not self.network.hidden:
             return np.zeros(self.dim)
         return np.concatenate([self.network.draw_start(generator, last=0.01), np.zeros(self._bounds.size)])
@@ -188,7 +192,7 @@ class Gaussian(Policy):
 
     @classmethod
     def from_recipe(cls, recipe: Mapping[str, Any]) -> "Gaussian":
-        """Make the policy of a recipe."""
+        """Make the policy that a recipe describes."""
         return cls(**with_infinities(recipe))
 
     def _std(self, thetas: FloatArray) -> FloatArray:
@@ -208,7 +212,7 @@ class Gaussian(Policy):
 
 
 def standard_normal(uniforms: FloatArray) -> FloatArray:
-    """Give the inverse normal CDF at uniform numbers in [0, 1)."""
+    """Give the inverse of the normal CDF at uniform numbers in [0, 1), in their shape."""
     from scipy.special import ndtri  # noqa: PLC0415 - scipy only where actions are drawn
 
     return np.asarray(ndtri(np.maximum(uniforms, SMALLEST)), dtype=np.float64)

@@ -7,7 +7,7 @@
 Each has `score_bounds` = (M_d, M_h), the bounds of `as:nabla_logpi` on the score and the Hessian of log pi. For a
 linear h with feature spread D = max ||phi(o, a) - phi(o, b)|| they are D and D^2 / 4, since the Hessian is minus the
 covariance of the features; for a table sqrt(2) and 1/2. These are sharp, and smaller than those of the paper.
-No sum here goes through BLAS: a row of a batch has the same bits whatever else is in the batch.
+No sum here goes through BLAS, so that the result of a row has the same bits whatever else is in the batch.
 """
 
 from abc import abstractmethod
@@ -38,11 +38,11 @@ from riskgrad.types import ActionKind, Choice, FloatArray, Numbers, ObservationK
 Features = Callable[[Any], ArrayLike]
 Preference = Callable[[FloatArray, Any], ArrayLike]
 
-LARGEST_TEMPORARY: Final = 1 << 20  # entries of features; larger batches go through in pieces
+LARGEST_TEMPORARY: Final = 1 << 20  # entries of a temporary array of features; larger batches are cut into pieces
 
 
 class PreferencePolicy(Policy):
-    """A softmax over preferences: what the three kinds have in common."""
+    """A softmax over preferences: what the Gibbs policies have in common."""
 
     n_actions: int
 
@@ -70,7 +70,7 @@ class PreferencePolicy(Policy):
     def check_visits(
         self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
     ) -> tuple[FloatArray, NDArray[Any], NDArray[np.intp], FloatArray]:
-        """Give parameters [d], observations [B, ...], actions [B] and the coefficients [B] of their scores."""
+        """Check and give the parameters [d], observations [B, ...], actions [B] and coefficients [B] of a score sum."""
         vector = check_theta(theta, self.dim)
         batch, _ = self.check_observations(observations)
         chosen = check_actions(actions, len(batch), self.n_actions)
@@ -120,7 +120,7 @@ class TabularGibbs(PreferencePolicy):
 
     @classmethod
     def fit(cls, gives: ObservationKind, takes: ActionKind) -> "TabularGibbs":
-        """Make a table of the states and actions of a source; refuse where it has none."""
+        """Make a table of the states and actions of a source; refuse a source without states or discrete actions."""
         if isinstance(takes, Numbers):
             raise InputError("policy", "not be a table where actions are numbers", cls.name, "try 'linear' or 'mlp'")
         if not isinstance(gives, States) or not isinstance(takes, Choice):
@@ -129,15 +129,15 @@ class TabularGibbs(PreferencePolicy):
         return cls(gives.n, takes.n)
 
     def recipe(self) -> dict[str, Any]:
-        """Give the two sizes."""
+        """Give the numbers of states and actions."""
         return {"n_states": self.n_states, "n_actions": self.n_actions}
 
     def check_observations(self, observations: ArrayLike) -> tuple[NDArray[Any], bool]:
-        """Give states [B]."""
+        """Give states [B], and whether the caller gave a single one."""
         return check_states(observations, self.n_states)
 
     def preferences(self, thetas: FloatArray, batch: NDArray[Any]) -> FloatArray:
-        """Give the rows of the tables that belong to states [B]."""
+        """Give the rows [P, B, A] of the tables for states [B]."""
         return thetas.reshape(len(thetas), self.n_states, self.n_actions)[:, batch]
 
     def __repr__(self) -> str:
@@ -151,7 +151,7 @@ class LinearGibbs(PreferencePolicy):
 
     Args:
         features: an array [S, A, k] for a finite model, or a function from one observation to [A, k].
-        example: for a function, an observation to learn A, k and the shape of an observation from; by default state 0.
+        example: for a function, an observation from which A, k and its shape are found; state 0 by default.
     """
 
     scales = True
@@ -207,7 +207,7 @@ class LinearGibbs(PreferencePolicy):
         return total
 
     def check_observations(self, observations: ArrayLike) -> tuple[NDArray[Any], bool]:
-        """Give states [B], or what the features are a function of."""
+        """Give states [B], or the observations [B, ...] that the function takes, and whether it was a single one."""
         if self._function is None:
             return check_states(observations, len(self._table))
         return check_batch(observations, self._ndim)
@@ -222,7 +222,7 @@ class LinearGibbs(PreferencePolicy):
         return np.stack(found) if found else np.zeros((0, self.n_actions, self.dim))
 
     def preferences(self, thetas: FloatArray, batch: NDArray[Any]) -> FloatArray:
-        """Give the features times the parameters."""
+        """Give the products of features and parameters [P, B, A]."""
         found = np.empty((len(thetas), len(batch), self.n_actions))
         for piece in self._pieces(len(batch)):
             features = self._features(batch[piece])
@@ -250,7 +250,7 @@ class Gibbs(PreferencePolicy):
         dim: number of parameters d.
         gradient: grad h(theta [d], one observation) -> [A, d], where known.
         bounds: (M_d, M_h) of `as:nabla_logpi`, where known: bounds of ||grad log pi|| and ||hess log pi||.
-        example: an observation to learn A and the shape of an observation from; by default state 0.
+        example: an observation from which A and the shape of an observation are found; state 0 by default.
     """
 
     @checks_kinds
@@ -305,7 +305,7 @@ class Gibbs(PreferencePolicy):
     def _differences(self, theta: FloatArray, batch: NDArray[Any], weights: FloatArray) -> FloatArray:
         slopes = np.empty(self.dim)
         for j in range(self.dim):
-            # the cube root of the rounding unit balances truncation against cancellation
+            # a step of the cube root of the rounding unit balances truncation against cancellation
             step = 6e-6 * max(1.0, abs(float(theta[j])))
             pair = np.stack([theta, theta])
             pair[0, j] += step
@@ -315,11 +315,11 @@ class Gibbs(PreferencePolicy):
         return slopes
 
     def check_observations(self, observations: ArrayLike) -> tuple[NDArray[Any], bool]:
-        """Give what the preference is a function of."""
+        """Give the observations [B, ...], and whether the caller gave a single one."""
         return check_batch(observations, self._ndim)
 
     def preferences(self, thetas: FloatArray, batch: NDArray[Any]) -> FloatArray:
-        """Give what the user's function gives, called once for each state."""
+        """Give the values [P, B, A] of the user's function, called once for each distinct state or each vector."""
         distinct, where = _distinct_observations(batch)
         found = np.empty((len(thetas), len(distinct), self.n_actions))
         for p, theta in enumerate(thetas):
@@ -335,7 +335,7 @@ class Gibbs(PreferencePolicy):
 
 
 def _distinct_observations(batch: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Give the different observations and where each is; a user's function is then called once for each state."""
+    """Give the distinct states [U] and the index of each observation among them [B]; vectors stay as they are."""
     if batch.ndim == 1 and batch.dtype.kind in "iu":
         distinct, where = np.unique(batch, return_inverse=True)
         return distinct, where

@@ -1,6 +1,6 @@
 """The mode of a policy as a policy: always the likeliest action, for evaluation.
 
-A risk is trained on random actions; what is deployed is often the mode. Every source of episodes plays it, since it is
+Training needs random actions; what is deployed is often the mode. Every source of episodes plays `Greedy`, since it is
 a policy: `source.returns(Greedy(policy), thetas, ...)`. It has no density and no score.
 """
 
@@ -21,7 +21,7 @@ class Greedy(WithoutDensity):
     """Take the likeliest action of another policy; the first where several are equally likely.
 
     Args:
-        policy: whose mode it is.
+        policy: the policy whose mode is taken.
     """
 
     @checks_kinds
@@ -46,7 +46,7 @@ class Greedy(WithoutDensity):
 
     @property
     def layers(self) -> Layers | None:
-        """The layers of the policy, of which the largest output is taken."""
+        """The layers of the policy, with the largest output as the action."""
         layers = self._inner.layers
         return None if layers is None else layers._replace(greedy=True)
 
@@ -66,7 +66,7 @@ class Greedy(WithoutDensity):
         return self._inner.act(thetas, rows, observations, None)
 
     def execute(self, actions: NDArray[Any]) -> NDArray[Any]:
-        """Give what the environment is to do, as the policy does."""
+        """Give the actions that the environment executes, as the policy does."""
         return self._inner.execute(actions)
 
     def __repr__(self) -> str:
@@ -74,5 +74,5 @@ class Greedy(WithoutDensity):
 
 
 def point_mass(scores: FloatArray) -> FloatArray:
-    """Give 1 for the first of the largest scores along the last axis and 0 for others."""
+    """Give 1 for the first of the largest scores along the last axis and 0 for the others, in the same shape."""
     return np.eye(scores.shape[-1])[np.argmax(scores, axis=-1)]

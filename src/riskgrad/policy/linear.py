@@ -2,11 +2,11 @@
 
     theta[f * A + a] = W[a, f]          d = k * A
 
-With one-hot observations it is `TabularGibbs`. Its sums are compiled and skip the entries of an observation that are
-zero (see `kernels.linear_softmax`); none goes through BLAS.
+For one-hot observations it is the same as `TabularGibbs`. Its sums are compiled and skip the entries of an observation
+that are zero (see `kernels.linear_softmax`); none goes through BLAS.
 
-With observations of norm at most M the features of the actions, o placed in A different blocks of theta, are at most
-sqrt(2) M apart, so that the constants of `as:nabla_logpi` are sqrt(2) M and M^2 / 2.
+The feature of action a is o in the block of theta that belongs to a. If observations have norm at most M, features of
+two actions are at most sqrt(2) M apart, so that the constants of `as:nabla_logpi` are sqrt(2) M and M^2 / 2.
 """
 
 from typing import Any, final
@@ -30,7 +30,8 @@ class LinearSoftmax(Policy):
     Args:
         n_features: k, the length of an observation.
         n_actions: A; theta[f * A + a] is the weight of feature f for action a.
-        feature_bound: the largest Euclidean norm M of an observation, where known; 1 for a soft one-hot.
+        feature_bound: the largest Euclidean norm M of an observation, where known. It is 1 for a soft one-hot, a vector
+            that is not negative and sums to 1.
     """
 
     name, sized_by = "linear", "n_features"
@@ -56,7 +57,7 @@ class LinearSoftmax(Policy):
 
     @property
     def feature_norm(self) -> float | None:
-        """The largest norm of an observation, as it was given; None with memory, which is not bounded."""
+        """The largest norm M of an observation, as it was given; None with memory, whose numbers are not bounded."""
         return self._feature_bound if self.memory is None else None
 
     @property
@@ -69,7 +70,7 @@ class LinearSoftmax(Policy):
 
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
         """Give pi_theta(a | o) [B, A]; see `Policy.probabilities`."""
-        from riskgrad.kernels import linear_softmax  # noqa: PLC0415 - numba only when a policy is asked
+        from riskgrad.kernels import linear_softmax  # noqa: PLC0415 - numba is imported only when it is needed
 
         thetas, flat = check_thetas(theta, self.dim)
         batch, single = self._check_observations(observations)
@@ -122,9 +123,9 @@ class LinearSoftmax(Policy):
 
     @classmethod
     def fit(cls, gives: ObservationKind, takes: ActionKind) -> Policy:
-        """Make the linear policy of a source: with biases, or without them for a choice from a soft one-hot.
+        """Make the linear policy of a source: this one for a soft one-hot and one choice, else one with biases.
 
-        Biases add nothing to numbers that sum to 1, and without them a compiled loop skips the zeros.
+        Where the numbers of an observation sum to 1, biases would add nothing.
         """
         if isinstance(gives, Vectors) and gives.one_hot and isinstance(takes, Choice):
             return cls(gives.size, takes.n)

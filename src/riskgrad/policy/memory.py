@@ -2,16 +2,17 @@
 
     t steps done   T horizon   y_t = sum_{i < t} discount^i r_i, the return so far   n states   k numbers of a vector
 
-Under a risk measure the best action depends on both: what can still be lost depends on what was earned. A policy
-with memory is a policy of the usual kind that reads more:
+Under a risk measure the best action depends on both, since it depends on what was earned and on what can still be
+lost. A policy with memory is a policy of the usual kind whose observations are extended. What a source gives becomes:
 
-    States(n)     states of cells: (time cell, return cell, state), the integer (time * return_cells + return) * n + s
-    Vectors(k)    k numbers and more: the share of time left (T - t) / T, and asinh((y - center) / spread)
+    States(n)     one integer for (time cell, return cell, state s): (time * return_cells + return) * n + s
+    Vectors(k)    the k numbers, then the share of time left (T - t) / T, and asinh((y - center) / spread)
 
-A time has a cell of its own up to 64 of them. Cells of the return, the center and the spread are fixed once, from the
-returns so far of a pilot (see `riskgrad.training.pilot`): a value has a cell of its own where there are few, else cells
-hold about equally many of them; asinh knows no range, is linear near the center and grows as a logarithm far from it.
-What is linear in its inputs cannot bend: a policy without layers is shown five bumps over each of the two as well.
+Each time has a cell of its own if T <= 64; longer horizons have 64 cells of about equal length. The cells of the return
+and the center and spread are fixed once, from the returns so far of a pilot (see `riskgrad.training.pilot`). If they
+take at most 48 values, each value has a cell of its own; otherwise cells hold about equally many returns. asinh takes
+any return: it is linear near the center and grows as a logarithm far from it. A policy that is linear in its inputs
+also gets five bumps (Gaussian functions) of each of the two numbers, so that it can depend on them nonlinearly.
 
 A source shows the policy `memory.extend(observations, times, returns)` and records that; `plain` recovers observations.
 """
@@ -33,11 +34,11 @@ if TYPE_CHECKING:
     from riskgrad.policy.base import Policy
 
 MOST_TIMES: Final = 64  # cells of time
-MOST_VALUES: Final = 48  # returns so far that have a cell each
-USUAL_CELLS: Final = 32  # of the return, where there are more values
-SAME: Final = 1e-9  # returns so far within this part of their range are one value
-TIME_BUMPS: Final = (0.0, 0.25, 0.5, 0.75, 1.0)  # over the share of time left; a bump is as wide as their distance
-RETURN_BUMPS: Final = (-2.0, -1.0, 0.0, 1.0, 2.0)  # over the scaled return
+MOST_VALUES: Final = 48  # most distinct returns so far that have a cell each
+USUAL_CELLS: Final = 32  # most cells of the return where there are more values
+SAME: Final = 1e-9  # neighboring returns so far that are closer than this part of their range count as one value
+TIME_BUMPS: Final = (0.0, 0.25, 0.5, 0.75, 1.0)  # centers on the share of time left; as wide as their distance
+RETURN_BUMPS: Final = (-2.0, -1.0, 0.0, 1.0, 2.0)  # centers on the scaled return
 
 
 @dataclass(frozen=True)
@@ -45,14 +46,14 @@ class Memory:
     """What a policy remembers, and how that is shown to it.
 
     Attributes:
-        kind: "time", "return" or "both".
-        observations: what the source gives, which is extended.
-        horizon: T; later times are shown as the last.
-        discount: in which the return so far is counted.
-        edges: where cells of the return begin but the first, increasing; for states.
-        center: of the returns so far; for vectors.
-        spread: of the returns so far; for vectors.
-        bumps: whether bumps are shown besides the two numbers; for vectors.
+        kind: what is shown, "time", "return" or "both".
+        observations: the kind of observation that the source gives, before it is extended.
+        horizon: T; later times have the cell of the last time, or no time left.
+        discount: the discount of the return so far.
+        edges: for states, where the cells of the return begin, except the first; increasing.
+        center: for vectors, the return so far that is shown as 0.
+        spread: for vectors, the unit of the return so far.
+        bumps: for vectors, whether bumps are shown besides the numbers.
     """
 
     kind: MemoryKind
@@ -86,23 +87,23 @@ class Memory:
 
     @property
     def cells(self) -> int:
-        """How many cells each state has."""
+        """How many cells, of time and return together, each state has."""
         return self.time_cells * self.return_cells
 
     @property
     def extra(self) -> int:
-        """How many numbers a vector has more."""
+        """How many numbers are added to a vector."""
         return (self.holds_time + self.holds_return) * (1 + (len(TIME_BUMPS) if self.bumps else 0))
 
     @property
     def shows(self) -> ObservationKind:
-        """What a policy with this memory reads."""
+        """The kind of observation that a policy with this memory reads."""
         if isinstance(self.observations, States):
             return States(self.observations.n * self.cells)
         return Vectors(self.observations.size + self.extra)
 
     def gives(self, plain: ObservationKind) -> ObservationKind:
-        """Give what a policy reads where a source gives `plain`; refuse other observations than those remembered."""
+        """Give the kind that a policy reads where a source gives `plain`; refuse one that this memory cannot extend."""
         if plain != self.observations:
             raise InputError("policy", f"remember observations of this kind, {plain}", self.observations)
         return self.shows
@@ -132,7 +133,7 @@ class Memory:
 
     @cached_property
     def cells_of_times(self) -> IntArray:
-        """The first cell of each time 0 .. T - 1 [T]."""
+        """For each time 0 .. T - 1, the index of its cell with the lowest returns [T]."""
         times = np.arange(self.horizon, dtype=np.int64)
         return freeze(times * self.time_cells // self.horizon * self.return_cells)
 
@@ -147,7 +148,7 @@ class Memory:
         return found + np.searchsorted(self.edges_of_returns, returns, side="right")
 
     def share_left(self, times: IntArray) -> FloatArray:
-        """Give the share of time that is left at each time [B]."""
+        """Give the share of the horizon that is left at each time [B]."""
         return np.maximum(self.horizon - times, 0) / self.horizon
 
     def scale(self, returns: FloatArray) -> FloatArray:
@@ -157,14 +158,14 @@ class Memory:
         return np.copysign(log_of(sizes + np.sqrt(sizes * sizes + 1.0)), gaps)
 
     def _show(self, numbers: FloatArray, bumps: tuple[float, ...]) -> FloatArray:
-        """Give numbers [B] as columns: themselves, and bumps over them."""
+        """Give numbers [B] as columns: the numbers, and after them the bumps if they are shown."""
         if not self.bumps:
             return numbers[:, np.newaxis]
         gaps = (numbers[:, np.newaxis] - np.array(bumps)) / (bumps[1] - bumps[0])
         return np.concatenate([numbers[:, np.newaxis], exp_of(-0.5 * gaps * gaps)], axis=1)
 
     def recipe(self) -> dict[str, Any]:
-        """Give what `from_recipe` makes the memory from, as JSON can hold it."""
+        """Give what `from_recipe` makes the memory from, in JSON's types."""
         states = isinstance(self.observations, States)
         size = self.observations.n if isinstance(self.observations, States) else self.observations.size
         return {
@@ -180,7 +181,7 @@ class Memory:
 
     @classmethod
     def from_recipe(cls, recipe: Mapping[str, Any]) -> "Memory":
-        """Make the memory of a recipe."""
+        """Make the memory that a recipe describes."""
         rest = {name: value for name, value in recipe.items() if name not in ("states", "vectors", "edges")}
         kind = States(recipe["states"]) if "states" in recipe else Vectors(recipe["vectors"])
         return cls(observations=kind, edges=tuple(recipe["edges"]), **rest)
@@ -194,15 +195,15 @@ MEMORY_WORDS: Final = {"time": "the time left", "return": "the return so far", "
 
 
 def find_edges(returns: ArrayLike) -> tuple[float, ...]:
-    """Give the edges of cells for returns so far [V]: around each value where there are few, else at quantiles.
+    """Give the edges of cells for returns so far [V]: between all values where there are few, else at quantiles.
 
-    An edge is half-way between two values, so that rounding cannot move a value over it.
+    An edge is half-way between two neighboring values, so that rounding cannot move a value over it.
     """
     values = np.sort(np.asarray(returns, dtype=np.float64))
     cuts = np.flatnonzero(np.diff(values) > SAME * (values[-1] - values[0]))
     edges = 0.5 * (values[cuts] + values[cuts + 1])
     if len(edges) >= MOST_VALUES:
-        # a frequent value, such as the 0 at each start, fills one cell and no more
+        # a frequent value, such as the 0 at each start, counts as at most one cell's share
         counts = np.minimum(np.diff(cuts + 1, prepend=0, append=len(values)), len(values) / USUAL_CELLS)
         shares = np.cumsum(counts) / np.sum(counts)
         edges = edges[np.unique(np.searchsorted(shares[:-2], np.arange(1, USUAL_CELLS) / USUAL_CELLS))]
@@ -210,7 +211,11 @@ def find_edges(returns: ArrayLike) -> tuple[float, ...]:
 
 
 def find_scale(returns: ArrayLike) -> tuple[float, float]:
-    """Give the center and the spread of returns so far [V]: the median, and half the way between the outer tenths."""
+    """Give the center and the spread of returns so far [V].
+
+    The center is the median, the spread half the distance between the 10% and 90% quantiles; where that is 0, the
+    standard deviation, or 1.
+    """
     values = np.asarray(returns, dtype=np.float64)
     low, center, high = (float(part) for part in np.quantile(values, [0.1, 0.5, 0.9]))
     spread = 0.5 * (high - low) or float(np.std(values)) or 1.0
@@ -218,7 +223,7 @@ def find_scale(returns: ArrayLike) -> tuple[float, float]:
 
 
 def with_memory(policy: "Policy", memory: Memory) -> "Policy":
-    """Give a policy like this one that reads what the memory shows; refuse one that cannot be rebuilt."""
+    """Give a policy like this one that reads what the memory shows; refuse a policy that cannot be resized."""
     recipe, reads = policy.recipe(), memory.shows
     if recipe is None or not policy.sized_by:
         raise InputError("policy", "be one that memory can be given to", policy, "try policy='linear' or 'mlp'")

@@ -8,11 +8,11 @@ The layout of the flat vector, for layers of n_0 = k, n_1, ..., n_L units (n_L =
                          biases [n_l]                        the bias of unit j at start_l + n_{l-1} * n_l + j
     start_1 = 0          start_{l+1} = start_l + (n_{l-1} + 1) * n_l
 
-The activation (tanh or relu) stands between layers, not after the last. Without hidden layers the policy is the linear
-softmax with biases.
+The activation (tanh or relu) is applied between layers, not after the last. Without hidden layers the policy is a
+linear softmax with biases.
 
 Several components (a MultiDiscrete action) are chosen independently: the outputs of the components follow one another,
-an action is a vector [k] of indices, and its probability is the product.
+an action is a vector of indices, one per component, and its probability is the product of theirs.
 """
 
 import re
@@ -89,13 +89,16 @@ class MLP(Policy):
 
     @property
     def layers(self) -> Layers | None:
-        """Its network, for one component."""
+        """The network, for an action of one component; None for several."""
         if not isinstance(self.n_actions, int):
             return None
         return Layers(self.network.widths, bias=True, relu=self.network.relu, greedy=False)
 
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
-        """Give pi_theta(a | o) [B, A]; see `Policy.probabilities`. Several components follow one another."""
+        """Give pi_theta(a | o) [B, A]; see `Policy.probabilities`.
+
+        For several components A is the sum of their sizes: the probabilities of each follow one another.
+        """
         thetas, flat = check_thetas(theta, self.dim)
         inputs, single = self.network.check_inputs(observations)
         return drop_axes(self._over_parts(softmax, self.network.apply_all(thetas, inputs)), flat, single)
@@ -104,9 +107,9 @@ class MLP(Policy):
         """Give log pi_theta(a_b | o_b) [B]; see `Policy.log_prob`."""
         thetas, flat = check_thetas(theta, self.dim)
         inputs, single = self.network.check_inputs(observations)
-        indices = self._check_actions(actions, len(inputs))
+        places = self._find_places(actions, len(inputs))
         logs = self._over_parts(log_softmax, self.network.apply_all(thetas, inputs))
-        return drop_axes(np.sum(logs[:, np.arange(len(inputs))[:, None], indices], axis=-1), flat, single)
+        return drop_axes(_sum_parts(np.take(logs.reshape(len(logs), -1), places, axis=1)), flat, single)
 
     def score_sum(
         self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
@@ -114,10 +117,11 @@ class MLP(Policy):
         """Give sum_b c_b grad log pi_theta(a_b | o_b) [d]."""
         vector = check_theta(theta, self.dim)
         inputs, _ = self.network.check_inputs(observations)
-        indices = self._check_actions(actions, len(inputs))
+        places = self._find_places(actions, len(inputs))
         scale = check_coefficients(coefficients, len(inputs))[:, None]
-        cotangents = -scale * self._over_parts(softmax, self.network.apply_all(vector[None], inputs)[0])
-        cotangents[np.arange(len(inputs))[:, None], indices] += scale
+        cotangents = self._over_parts(softmax, self.network.apply_all(vector[None], inputs)[0])
+        cotangents *= -scale
+        cotangents.reshape(-1)[places] += scale
         return self.network.pullback(vector, inputs, cotangents)
 
     def entropy_sum(self, theta: ArrayLike, observations: ArrayLike, coefficients: ArrayLike) -> FloatArray:
@@ -129,24 +133,24 @@ class MLP(Policy):
         return self.network.pullback(vector, inputs, scale * slopes)
 
     def linearize(self, theta: FloatArray, observations: NDArray[Any], actions: NDArray[Any]) -> Linearization:
-        """Give log pi_theta(a_b | o_b) [B] and how it changes, with one way forward; see `Policy.linearize`."""
+        """Give log pi_theta(a_b | o_b) [B] and gradients, with one forward pass for both; see `Policy.linearize`."""
         inputs, _ = self.network.check_inputs(observations)
-        indices, rows = self._check_actions(actions, len(inputs)), np.arange(len(inputs))[:, None]
+        places = self._find_places(actions, len(inputs))
         outputs, pull_back = self.network.linearize(theta, inputs)
         logs = self._over_parts(log_softmax, outputs)
 
         def pull(scores: FloatArray, entropies: FloatArray) -> FloatArray:
             cotangents = -scores[:, None] * exp_of(logs)
-            cotangents[rows, indices] += scores[:, None]
+            cotangents.reshape(-1)[places] += scores[:, None]
             cotangents += entropies[:, None] * self._over_parts(_entropy_slopes, outputs)
             gradient = np.zeros(self.dim)
             pull_back(cotangents, gradient)
             return gradient
 
-        return Linearization(np.sum(logs[rows, indices], axis=-1), pull)
+        return Linearization(_sum_parts(logs.reshape(-1)[places]), pull)
 
     def sharpen(self, theta: FloatArray, factor: float) -> FloatArray:
-        """Give parameters whose preferences are those of theta [d] times a factor: the last layer's times it."""
+        """Give parameters whose preferences are those of theta [d] times a factor: the last layer is multiplied."""
         sharper = theta.copy()
         sharper[self.network.last_layer] *= factor
         return sharper
@@ -163,7 +167,7 @@ class MLP(Policy):
         return picked[:, 0] if isinstance(self.n_actions, int) else picked
 
     def initial_theta(self, generator: np.random.Generator) -> FloatArray:
-        """Draw hidden weights; the last layer is small, so that all actions begin with nearly the same chance."""
+        """Draw the weights [d]; the last layer is small, so that all actions begin with nearly the same probability."""
         return self.network.draw_start(generator, last=0.01)
 
     def plain_layers(self, theta: FloatArray) -> PlainLayers:
@@ -172,12 +176,12 @@ class MLP(Policy):
 
     @classmethod
     def fit(cls, gives: ObservationKind, takes: ActionKind) -> Policy:
-        """Make a network of 32 and 32 units for a source: of preferences, or of the mean of normal numbers."""
+        """Make a policy with two hidden layers of 32 units for a source; see `fit_network`."""
         return fit_network(gives, takes, HIDDEN)
 
     @classmethod
     def fit_as(cls, gives: ObservationKind, takes: ActionKind, details: str) -> Policy:
-        """Make a network of the units that follow the name, as in "64,64", or "64,64,std=1" with the first spread."""
+        """Make a policy with the hidden layers of the details "64,64", or "64,64,std=1" to set the initial spread."""
         if not details:
             return cls.fit(gives, takes)
         found = re.fullmatch(r"(\d+(?:,\d+)*)(?:,std=([0-9.]+))?", details.replace(" ", ""))
@@ -197,17 +201,18 @@ class MLP(Policy):
             return function(outputs)
         return np.concatenate([function(outputs[..., part]) for part in self._slices], axis=-1)
 
-    def _check_actions(self, actions: ArrayLike, size: int) -> IntArray:
-        """Give the output that each component of each action stands for [B, components]."""
+    def _find_places(self, actions: ArrayLike, size: int) -> IntArray:
+        """Give where in the outputs [B * n] each component of each action stands [B, components]."""
         given = np.asarray(actions)
         shape = (size,) if isinstance(self.n_actions, int) else (size, len(self._parts))
         if given.dtype.kind not in "iu" or (given.shape != shape and not (size == 1 and given.shape == shape[1:])):
             raise InputError("actions", f"be integers of shape {shape}", f"{given.dtype} of shape {given.shape}")
         indices = given.reshape(size, len(self._parts)).astype(np.int64)
-        bad = (indices < 0) | (indices >= np.array(self._parts))
-        if np.any(bad):
+        if np.min(indices, initial=0) < 0 or np.any(indices >= np.array(self._parts)):
+            bad = (indices < 0) | (indices >= np.array(self._parts))
             raise InputError("actions", f"be in 0..{self.n_actions} - 1", int(indices[bad][0]))
-        return indices + self._begins[:-1]
+        indices += self._begins[:-1] + self._begins[-1] * np.arange(size)[:, None]
+        return indices
 
     def __repr__(self) -> str:
         net = self.network
@@ -215,7 +220,10 @@ class MLP(Policy):
 
 
 def fit_network(gives: ObservationKind, takes: ActionKind, hidden: tuple[int, ...], std: float = INITIAL_STD) -> Policy:
-    """Make a policy whose preferences, or whose mean, is a network with these hidden layers; none is linear."""
+    """Make a policy whose preferences, or whose mean, are a network with these hidden layers, linear if empty.
+
+    Choices get an `MLP`, numbers a `Gaussian`, and actions with both a `Factored` policy.
+    """
     inputs = gives.n if isinstance(gives, States) else gives.size
     if isinstance(takes, Both):
         from riskgrad.policy.factored import Factored  # noqa: PLC0415 - it is made of this policy
@@ -225,6 +233,11 @@ def fit_network(gives: ObservationKind, takes: ActionKind, hidden: tuple[int, ..
     if isinstance(takes, Numbers):
         return Gaussian(inputs, takes.low, takes.high, hidden, initial_std=std)
     return MLP(inputs, takes.n if isinstance(takes, Choice) else takes.sizes, hidden)
+
+
+def _sum_parts(logs: FloatArray) -> FloatArray:
+    """Add up the log-probabilities of the components of each action [..., components]."""
+    return logs[..., 0] if logs.shape[-1] == 1 else np.sum(logs, axis=-1)
 
 
 def _entropy_slopes(preferences: FloatArray) -> FloatArray:

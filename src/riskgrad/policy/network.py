@@ -1,9 +1,9 @@
-"""A feed-forward network whose weights are in a flat vector; what the MLP, Gaussian and linear policies have in common.
+"""A feed-forward network whose weights are in a flat vector, shared by the MLP, Gaussian and deterministic policies.
 
     P parameter vectors   B observations   k inputs   n outputs   d parameters
 
-The layout of the vector is at the top of `mlp`. An observation is a vector of k numbers, or an integer state, which
-stands for the one-hot vector of length k.
+The layout of the vector is described at the top of `mlp`. An observation is a vector of k numbers, or an integer state,
+which stands for the one-hot vector of length k.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,18 +21,19 @@ from riskgrad.kernels.compile import contiguous, cores, in_blocks
 from riskgrad.types import FloatArray, IntArray
 
 Activation = Literal["tanh", "relu"]
-TOGETHER: Final = 4096  # observations that are pulled back at once, of which all units are kept
+TOGETHER: Final = 4096  # observations of one backward pass, which keeps the values of all units in memory
 
 
 @dataclass(frozen=True)
 class Network:
-    """Layers of weights and biases with an activation between them; without hidden units it is linear.
+    """Layers of weights and biases with an activation between them; without hidden layers the network is linear.
 
     Attributes:
-        inputs: k.
+        inputs: number of inputs, k.
         hidden: units of each hidden layer.
-        outputs: n.
+        outputs: number of outputs, n.
         activation: "tanh" or "relu".
+        sizes: units of each layer, as `widths`, in an array that compiled code reads.
     """
 
     inputs: int
@@ -59,16 +60,16 @@ class Network:
 
     @property
     def dim(self) -> int:
-        """Number of parameters: (inputs + 1) * outputs of each layer."""
+        """Number of parameters d: the sum over layers of (inputs + 1) * outputs."""
         return int(np.sum((self.sizes[:-1] + 1) * self.sizes[1:]))
 
     @property
     def last_layer(self) -> slice:
-        """Where the parameters of the last layer are."""
+        """The part of the flat vector that holds the last layer."""
         return slice(self.dim - (self.widths[-2] + 1) * self.outputs, self.dim)
 
     def recipe(self) -> dict[str, Any]:
-        """Give what a policy's recipe says of its network."""
+        """Give the entries of a policy's recipe for its network, without the outputs."""
         return {"inputs": self.inputs, "hidden": list(self.hidden), "activation": self.activation}
 
     def cut(self, theta: FloatArray) -> tuple[tuple[FloatArray, ...], tuple[FloatArray, ...]]:
@@ -81,13 +82,13 @@ class Network:
         return tuple(weights), tuple(biases)
 
     def apply(self, thetas: FloatArray, rows: IntArray, inputs: FloatArray) -> FloatArray:
-        """Give the outputs [B, n] of inputs [B, k], each through thetas[rows[b]]; theta may be longer than dim."""
+        """Give the outputs [B, n] of inputs [B, k], the b-th with thetas[rows[b]]; thetas may be longer than dim."""
         outputs = np.empty((len(rows), self.outputs))
         network_passes.forward(thetas, rows, inputs, self.sizes, self.relu, outputs)
         return outputs
 
     def apply_all(self, thetas: FloatArray, inputs: FloatArray) -> FloatArray:
-        """Give the outputs [P, B, n] of the same inputs [B, k] through each of thetas [P, d]."""
+        """Give the outputs [P, B, n] of the same inputs [B, k] with each of thetas [P, d]."""
         found = np.empty((len(thetas), len(inputs), self.outputs))
         rows, relu = contiguous(thetas, np.float64), self.relu
         in_blocks(
@@ -98,20 +99,25 @@ class Network:
         return found
 
     def pullback(self, theta: FloatArray, inputs: FloatArray, cotangents: FloatArray) -> FloatArray:
-        """Give the sum over b of cotangents[b] . d outputs[b] / d theta, as long as theta."""
-        gradient = np.zeros(len(theta))
+        """Give the sum over b of cotangents[b] . d outputs[b] / d theta, a vector as long as theta.
+
+        Inputs are [B, k], cotangents [B, n].
+        """
+        vector, gradient = contiguous(theta, np.float64), np.zeros(len(theta))
         for begin in range(0, len(inputs), TOGETHER):
             piece = slice(begin, begin + TOGETHER)
-            self.linearize(theta, inputs[piece])[1](cotangents[piece], gradient)
+            # the slopes of a single layer do not depend on its outputs, which are left unset
+            kept = self._keep(vector, inputs[piece]) if self.hidden else self._empty_units(len(inputs[piece]))
+            slopes = contiguous(cotangents[piece], np.float64)
+            batch_passes.pull_back_kept(vector, inputs[piece], self.sizes, self.relu, kept, slopes, gradient)
         return gradient
 
     def linearize(
         self, theta: FloatArray, inputs: FloatArray
     ) -> tuple[FloatArray, Callable[[FloatArray, FloatArray], None]]:
-        """Give the outputs [B, n], and what pulls cotangents [B, n] back and adds them to a gradient like theta."""
+        """Give the outputs [B, n], and a function that adds the pullback of cotangents [B, n] to a gradient."""
         vector, size = contiguous(theta, np.float64), len(inputs)
-        kept = np.empty(size * int(np.sum(self.sizes[1:])))
-        batch_passes.forward_and_keep(vector, inputs, self.sizes, self.relu, kept)
+        kept = self._keep(vector, inputs)
 
         def pull(cotangents: FloatArray, gradient: FloatArray) -> None:
             slopes = contiguous(cotangents, np.float64)
@@ -119,8 +125,17 @@ class Network:
 
         return kept[len(kept) - size * self.outputs :].reshape(size, self.outputs), pull
 
+    def _keep(self, theta: FloatArray, inputs: FloatArray) -> FloatArray:
+        """Give the units of all layers for inputs [B, k], flat."""
+        kept = self._empty_units(len(inputs))
+        batch_passes.forward_and_keep(theta, inputs, self.sizes, self.relu, kept)
+        return kept
+
+    def _empty_units(self, count: int) -> FloatArray:
+        return np.empty(count * int(np.sum(self.sizes[1:])))
+
     def check_inputs(self, observations: ArrayLike) -> tuple[FloatArray, bool]:
-        """Give inputs [B, k], and whether the caller gave a single observation; integers are one-hot states."""
+        """Give inputs [B, k], and whether the caller gave a single observation; states become one-hot vectors."""
         batch = np.asarray(observations)
         if batch.ndim < 2 and batch.dtype.kind in "iu":
             states, single = check_states(batch, self.inputs)
@@ -134,13 +149,17 @@ class Network:
         """Give inputs [B, k] from observations that a source of episodes has checked."""
         if observations.ndim == 1 and observations.dtype.kind in "iu":
             return one_hot(observations, self.inputs)
-        # a source gives this layout; the check is quicker than np.require
+        # sources usually give this layout, and this check is faster than a conversion that changes nothing
         if observations.dtype == np.float64 and observations.flags.carray:
             return observations
         return contiguous(observations, np.float64)
 
     def draw_start(self, generator: np.random.Generator, last: float) -> FloatArray:
-        """Draw a start [d]: weights of variance 1 / inputs (2 / inputs for relu), the last layer scaled, biases 0."""
+        """Draw initial parameters [d], with biases 0.
+
+        Weights of a hidden layer have variance 1 / inputs of the layer (2 / inputs for relu), those of the last layer
+        last^2 / inputs.
+        """
         gain = 2.0 if self.activation == "relu" else 1.0
         parts: list[FloatArray] = []
         for layer in range(len(self.sizes) - 1):
@@ -151,27 +170,27 @@ class Network:
 
 
 def one_hot(states: NDArray[Any], size: int) -> FloatArray:
-    """Give the rows of the identity [B, size] that stand for states [B]."""
+    """Give the one-hot vectors [B, size] of states [B]."""
     found = np.zeros((len(states), size))
     found[np.arange(len(states)), states] = 1.0
     return found
 
 
 def check_hidden(hidden: Sequence[int] | int) -> tuple[int, ...]:
-    """Give the units of the hidden layers as a tuple; one number is one layer."""
+    """Give the units of the hidden layers as a tuple; a single number stands for one layer."""
     return (hidden,) if isinstance(hidden, int) else tuple(hidden)
 
 
 class PlainLayers(NamedTuple):
-    """A policy at one theta as arrays, for files that others read.
+    """A policy at one theta as plain arrays, for files that other programs read.
 
-    Its outputs are preferences of choices, or means of numbers.
+    The outputs are the preferences of discrete actions, or the means of continuous ones.
 
     Attributes:
-        weights: of each layer, [inputs, outputs].
-        biases: of each layer, [outputs].
+        weights: the weights of each layer [inputs, outputs].
+        biases: the biases of each layer [outputs].
         relu: whether the activation between layers is relu; otherwise it is tanh.
-        spread: the standard deviation of normal numbers [n]; None for choices, and for numbers without chance.
+        spread: the standard deviation of normal actions [n]; None for discrete or deterministic actions.
     """
 
     weights: tuple[FloatArray, ...]

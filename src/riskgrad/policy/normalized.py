@@ -1,14 +1,14 @@
-"""Running normalization of observations: the statistics, how they add up, and the policy that uses them.
+"""Running normalization of observations: the statistics, how they are merged, and the policy that uses them.
 
     o' = clip((o - mean) / std, -limit, limit)       k coordinates of an observation   m episodes
 
-Statistics are frozen data: a count, a mean and a sum of squares about it. Each episode gives sums of its own about the
-mean that was used in it, and those are added in the order of the episodes, so that threads and processes cannot
-change a digit. The arrays go into a checkpoint as they are.
+Statistics are immutable: a count, a mean and a sum of squares about the mean. Each episode gives its own sums about the
+mean that was in use, and these are added in the order of the episodes, so that the result does not depend on threads or
+processes. A checkpoint stores the three arrays as they are.
 
-Within an iteration all policies see the same statistics, so that their returns are comparable; new ones come in with
-the next iteration. A policy that was trained with them is used with them: `Normalized(policy, statistics)`. How they
-move along a run is decided in `riskgrad.training.normalization`.
+Within an iteration all policies see the same statistics, so that their returns are comparable; new statistics are used
+from the next iteration on. A policy that was trained with statistics must be used with them: `Normalized(policy,
+statistics)`. How they change during a run is decided in `riskgrad.training.normalization`.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ class ObservationStatistics:
     Attributes:
         count: how many were seen.
         mean: their mean [k].
-        squares: the sum of their squared distances from it [k].
+        squares: the sum of their squared distances from the mean [k].
     """
 
     count: float
@@ -44,7 +44,7 @@ class ObservationStatistics:
 
     @classmethod
     def none(cls, size: int) -> "ObservationStatistics":
-        """Give the statistics of no observations: mean 0 and spread 1."""
+        """Give the statistics of no observations, of `size` coordinates: mean 0 and standard deviation 1."""
         return cls(0.0, np.zeros(size), np.zeros(size))
 
     @classmethod
@@ -60,7 +60,7 @@ class ObservationStatistics:
 
     @classmethod
     def of_visits(cls, observations: ArrayLike, counts: ArrayLike) -> "ObservationStatistics":
-        """Give the statistics of visits [V, k], each of which was made counts[v] times."""
+        """Give the statistics of observations [V, k], of which the v-th was seen counts[v] times."""
         batch, times = np.asarray(observations), np.asarray(counts, dtype=np.float64)
         if batch.ndim != 2 or times.shape != batch.shape[:1]:
             raise InputError("observations", "be vectors [V, k] for statistics", f"shape {batch.shape}")
@@ -72,14 +72,14 @@ class ObservationStatistics:
 
     @property
     def std(self) -> FloatArray:
-        """The spread of each coordinate [k]; 1 where none was seen."""
+        """The standard deviation of each coordinate [k]; 1 where it is below 1e-8 or fewer than 2 were seen."""
         if self.count < 2:
             return np.ones(len(self.mean))
         found = np.sqrt(self.squares / self.count)
         return np.where(found > SMALLEST_STD, found, 1.0)
 
     def merge(self, other: "ObservationStatistics") -> "ObservationStatistics":
-        """Give the statistics of both, by Chan, Golub and LeVeque's formula, which loses no digits to a large mean."""
+        """Give the statistics of both sets, by the formula of Chan, Golub and LeVeque, accurate for large means."""
         count = self.count + other.count
         if count == 0.0:
             return self
@@ -89,14 +89,11 @@ class ObservationStatistics:
         return ObservationStatistics(count, mean, squares)
 
     def add(self, lengths: ArrayLike, sums: ArrayLike) -> "ObservationStatistics":
-        """Give the statistics with what episodes observed added to them.
+        """Give these statistics with the observations of episodes added.
 
         Args:
-            lengths: observations of each episode, of any shape [...].
-            sums: sums of (o - mean) and of its square, for each episode [..., 2, k].
-
-        Returns:
-            the statistics with those observations.
+            lengths: how many observations each episode has, of any shape [...].
+            sums: the sums of o - mean and of (o - mean)^2 over each episode, with the present mean [..., 2, k].
         """
         counts = np.asarray(lengths, dtype=np.float64).ravel()
         parts = np.asarray(sums, dtype=np.float64).reshape(len(counts), 2, len(self.mean))
@@ -108,12 +105,12 @@ class ObservationStatistics:
         return self.merge(ObservationStatistics(count, self.mean + first / count, squares))
 
     def arrays(self) -> dict[str, FloatArray]:
-        """Give what a checkpoint holds."""
+        """Give the arrays that a checkpoint holds, by their names."""
         return {"count": np.array([self.count]), "mean": self.mean, "squares": self.squares}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> "ObservationStatistics":
-        """Read what `arrays` gave."""
+        """Make the statistics from the arrays that `arrays` gave."""
         count, mean, squares = (np.asarray(arrays[name], dtype=np.float64) for name in ("count", "mean", "squares"))
         if count.size != 1 or mean.ndim != 1 or mean.shape != squares.shape:
             raise InputError("arrays", "hold a count, a mean [k] and squares [k]", sorted(arrays))
@@ -125,9 +122,9 @@ class Normalized(Policy):
     """A policy that sees normalized observations.
 
     Args:
-        policy: what acts; its observations are vectors.
-        statistics: by which observations are normalized; fixed for the life of this object.
-        limit: largest absolute value that the policy sees.
+        policy: the policy that acts on the normalized observations, which are vectors.
+        statistics: the mean and variance by which observations are normalized; they do not change.
+        limit: largest absolute value that the policy sees; larger ones are clipped.
     """
 
     def __init__(self, policy: Policy, statistics: ObservationStatistics, limit: float = LIMIT) -> None:
@@ -142,7 +139,7 @@ class Normalized(Policy):
 
     @property
     def dim(self) -> int:
-        """Number of parameters d, those of the policy."""
+        """Number of parameters d of the policy."""
         return self._inner.dim
 
     @property
@@ -152,16 +149,16 @@ class Normalized(Policy):
 
     @property
     def layers(self) -> Layers | None:
-        """The layers of the policy, with biases, which take the normalization in."""
+        """The layers of the policy, with biases, since the first layer includes the normalization."""
         layers = self._inner.layers
         return None if layers is None else layers._replace(bias=True)
 
     def layer_thetas(self, thetas: FloatArray) -> FloatArray:
-        """Give the parameters with which the policy's layers act on observations as they are.
+        """Give the parameters with which the policy's layers act on observations that are not normalized.
 
-        The first layer, weights [k, n] and biases [n], takes the normalization in: w . ((o - mean) / std) + b is
-        w' . o + b' with w' = w / std and b' = b - w' . mean. That is exact but for rounding, as long as nothing is
-        clipped: a finite limit is refused.
+        The first layer, weights [k, n] and biases [n], includes the normalization: w . ((o - mean) / std) + b is
+        w' . o + b' with w' = w / std and b' = b - w' . mean. This is exact up to rounding if nothing is clipped, so
+        that a finite limit is refused.
         """
         if np.isfinite(self.limit):
             advice = "write Normalized(policy, statistics, np.inf), or pass gymnasium.make(id) to play any policy"
@@ -203,11 +200,11 @@ class Normalized(Policy):
         return self._inner.score_sum(theta, self.rescale(observations), actions, coefficients)
 
     def linearize(self, theta: FloatArray, observations: NDArray[Any], actions: NDArray[Any]) -> Linearization:
-        """Give log-probabilities and how they change; see `Policy.linearize`."""
+        """Give log-probabilities and gradients; see `Policy.linearize`."""
         return self._inner.linearize(theta, self.rescale(observations), actions)
 
     def sharpen(self, theta: FloatArray, factor: float) -> FloatArray | None:
-        """Give parameters that are sharper by a factor, as the policy does."""
+        """Give parameters with preferences times a factor, as the policy does; see `Policy.sharpen`."""
         return self._inner.sharpen(theta, factor)
 
     def entropy_sum(self, theta: ArrayLike, observations: ArrayLike, coefficients: ArrayLike) -> FloatArray:
@@ -221,11 +218,11 @@ class Normalized(Policy):
         return self._inner.act(thetas, rows, self.rescale(observations), uniforms)
 
     def execute(self, actions: NDArray[Any]) -> NDArray[Any]:
-        """Give what the environment is to do, as the policy does."""
+        """Give the actions that the environment executes, as the policy does."""
         return self._inner.execute(actions)
 
     def initial_theta(self, generator: np.random.Generator) -> FloatArray:
-        """Give the start of the policy."""
+        """Give the parameters [d] from which the policy starts."""
         return self._inner.initial_theta(generator)
 
     def recipe(self) -> dict[str, Any] | None:
@@ -237,7 +234,7 @@ class Normalized(Policy):
 
     @classmethod
     def from_recipe(cls, recipe: Mapping[str, Any]) -> "Normalized":
-        """Make the policy of a recipe."""
+        """Make the policy that a recipe describes."""
         inner = rebuild_policy(recipe["policy"])
         if inner is None:
             raise InputError("policy", "be one that can be rebuilt", recipe["policy"])
@@ -245,12 +242,12 @@ class Normalized(Policy):
         return cls(inner, ObservationStatistics.from_arrays(recipe["statistics"]), limit)
 
     def arrays(self) -> dict[str, FloatArray]:
-        """Give what a checkpoint holds besides the policy: the statistics and the limit."""
+        """Give the arrays that a checkpoint holds besides the parameters: the statistics and the limit."""
         return {**self._statistics.arrays(), "limit": np.array([self.limit])}
 
     @classmethod
     def from_arrays(cls, policy: Policy, arrays: Mapping[str, ArrayLike]) -> "Normalized":
-        """Normalize a policy, or the one that it normalizes already, as `arrays` says."""
+        """Give the policy normalized by what `arrays` gave; a policy that is normalized already is unwrapped first."""
         limit = float(np.ravel(np.asarray(arrays["limit"], dtype=np.float64))[0])
         inner = policy.inner if policy.inner is not None and policy.statistics is not None else policy
         return cls(inner, ObservationStatistics.from_arrays(arrays), limit)

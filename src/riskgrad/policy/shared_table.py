@@ -1,11 +1,11 @@
-"""A table whose cells of memory share what they learn: h(x, a, theta) = shared[s, a] + own[x, a].
+"""A table for policies with memory, whose cells share a row per state: h(x, a, theta) = shared[s, a] + own[x, a].
 
     s a state of the source   x = (cell of memory, s), what the policy sees   n states   S = n * cells   d = (n + S) A
 
-With memory a plain table has a row for each cell, and each learns from its own visits alone. Here all cells of a state
-move together by the row that they share, and apart by their own: what is right whatever the time and the return is
-learned from every visit. The policies are those of the plain table, the way through them is another: by exact gradients
-of CVaR(0.1) on the inventory a plain table ended at 2.6 in four of five trials, and this one at the best, 4.36, in all.
+With memory a plain table has a row for each x, which learns only from the visits to x. Here every visit to a state s
+also moves the row that all cells of s share, so that what is right at any time and return is learned from all visits.
+Both tables can express the same policies; gradient ascent takes other paths through them. With exact gradients of
+CVaR(0.1) on the inventory model, a plain table ended at 2.6 in four of five trials, this one at the best, 4.36, in all.
 
 Without memory it is the plain table.
 """
@@ -26,12 +26,12 @@ from riskgrad.types import ActionKind, Choice, FloatArray, ObservationKind, Stat
 @final
 @checks_fields
 class SharedTable(PreferencePolicy):
-    """A softmax over a preference per state and action, which its cells of memory share, and one of each cell's own.
+    """A softmax over the sum of two preferences: one that all memory cells of a state share, and one of each cell.
 
     Args:
-        n_states: S, the states that it sees: those of the source, times the cells of memory.
+        n_states: S, the number of states that the policy sees: those of the source, times the cells of memory.
         n_actions: A; theta[s * A + a] is the shared preference for action a in state s, and with memory
-            theta[(n + x) * A + a] is the own one in x.
+            theta[(n + x) * A + a] is the cell's own preference for action a in x.
     """
 
     name, sized_by, scales = "shared-table", "n_states", True
@@ -63,11 +63,11 @@ class SharedTable(PreferencePolicy):
         return float(spread), float(spread * spread / 4.0)
 
     def check_observations(self, observations: ArrayLike) -> tuple[NDArray[Any], bool]:
-        """Give states [B], with their cells."""
+        """Give states x [B], which include the cell of memory, and whether the caller gave a single one."""
         return check_states(observations, self.n_states)
 
     def preferences(self, thetas: FloatArray, batch: NDArray[Any]) -> FloatArray:
-        """Give the shared and the own rows of the tables that belong to states [B], added up."""
+        """Give the sums of the shared and the own rows for states x [B]: [P, B, A]."""
         rows = thetas.reshape(len(thetas), -1, self.n_actions)
         shared = rows[:, batch % self.n_shared]
         return shared if self.memory is None else shared + rows[:, self.n_shared + batch]
@@ -88,12 +88,12 @@ class SharedTable(PreferencePolicy):
 
     @classmethod
     def fit(cls, gives: ObservationKind, takes: ActionKind) -> "SharedTable":
-        """Make a table of the states and actions of a source; refuse where it has none."""
+        """Make a table of the states and actions of a source; refuse a source without states or discrete actions."""
         plain = TabularGibbs.fit(gives, takes)
         return cls(plain.n_states, plain.n_actions)
 
     def recipe(self) -> dict[str, Any]:
-        """Give the two sizes."""
+        """Give the numbers of states and actions."""
         return {"n_states": self.n_states, "n_actions": self.n_actions}
 
     def __repr__(self) -> str:

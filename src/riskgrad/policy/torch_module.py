@@ -1,19 +1,18 @@
-"""A user's own torch module as a policy: its parameters become one flat vector, and it is called as a function of them.
+"""A user's torch module as a policy: its parameters become one flat vector, and it is called as a function of them.
 
     P policies at once   B observations   k inputs   A actions   n coordinates   d parameters
 
-The module maps observations [B, k] to preferences [B, A], or to means [B, n] of normal actions; then log_std [n]
-follows its parameters in the flat vector, as in `gaussian`. The vector is the module's parameters in the order of
-`named_parameters()`, each row by row. Buffers stay as they are, and the module is put into evaluation mode.
+The module maps observations [B, k] to preferences [B, A], or to means [B, n] of normal actions. The flat vector holds
+the module's parameters in the order of `named_parameters()`, each row by row; for normal actions n numbers for the
+spread follow, as in `gaussian`. Buffers stay as they are, and the module is put into evaluation mode.
 
-Everything is computed in double precision on the processor. torch may add in another order when more or fewer
-observations are given at once, so that here, unlike elsewhere, the last digits of a probability may depend on the size
-of a batch; the law of what is sampled does not.
+Everything is computed in double precision on the CPU. torch may add in another order when more or fewer observations
+are given at once, so that here, unlike elsewhere, the last digits of a probability may depend on the size of a batch.
 
 It needs the extra `torch`: pip install riskgrad[torch].
 """
 
-# torch is an extra: types end at this file's border
+# torch is optional and may not be installed, so that its types are not checked in this file
 # pyright: basic, reportMissingImports=false
 
 import copy
@@ -41,10 +40,10 @@ class TorchModule(Policy):
 
     Args:
         module: an `nn.Module` from observations [B, k] to [B, outputs]; copied, so that it is never changed.
-        inputs: k.
-        low: smallest value of each coordinate of an action, for continuous actions; None for discrete ones.
-        high: largest value of each coordinate.
-        squashed: bring actions within the bounds by tanh rather than by clipping.
+        inputs: length k of an observation; or the number of states, which are then one-hot.
+        low: smallest value of each coordinate of an action [n], for continuous actions; None for discrete ones.
+        high: largest value of each coordinate [n].
+        squashed: bring actions within the bounds by tanh rather than by clipping; needs finite bounds.
         initial_std: spread of continuous actions where the last n parameters are 0, in units of half the range.
     """
 
@@ -77,21 +76,21 @@ class TorchModule(Policy):
         self.initial_std = float(initial_std)
         self.reads = Vectors(self.inputs), States(self.inputs)
         self.acts = Choice(self._outputs) if self._bounds is None else self._bounds.numbers
-        self.layered = True  # what a module does with its parameters is not known
+        self.layered = True  # assumed, since what a module does with its parameters is not known
         self.noise_size = 1 if self._bounds is None else self._outputs
 
     @property
     def dim(self) -> int:
-        """Number of parameters: those of the module, and n for continuous actions."""
+        """Number of parameters d: those of the module, and n for the spread of continuous actions."""
         return sum(self._sizes) + (0 if self._bounds is None else self._outputs)
 
     @property
     def action_bounds(self) -> Bounds | None:
-        """The bounds within which actions are executed; None for discrete ones."""
+        """The bounds within which continuous actions are executed; None for discrete ones."""
         return self._bounds
 
     def probabilities(self, theta: ArrayLike, observations: ArrayLike) -> FloatArray:
-        """Give pi_theta(a | o) [B, A]; see `Policy.probabilities`. Refuses for continuous actions."""
+        """Give pi_theta(a | o) [B, A]; see `Policy.probabilities`. Refuse where actions are continuous."""
         if self._bounds is not None:
             raise InputError("policy", "have finitely many actions for probabilities", self, "use log_prob")
         thetas, flat = check_thetas(theta, self.dim)
@@ -113,7 +112,7 @@ class TorchModule(Policy):
     def score_sum(
         self, theta: ArrayLike, observations: ArrayLike, actions: ArrayLike, coefficients: ArrayLike
     ) -> FloatArray:
-        """Give sum_b c_b grad log pi_theta(a_b | o_b) [d], by torch's differentiation."""
+        """Give sum_b c_b grad log pi_theta(a_b | o_b) [d], by torch's automatic differentiation."""
         vector = check_theta(theta, self.dim)
         inputs, _ = self._check_inputs(observations)
         given = self._check_actions(actions, len(inputs))
@@ -146,7 +145,7 @@ class TorchModule(Policy):
     def act(
         self, thetas: FloatArray, rows: IntArray, observations: NDArray[Any], uniforms: FloatArray | None
     ) -> NDArray[Any]:
-        """Choose an action for each observation; see `Policy.act`."""
+        """Choose an action for each observation, [B] or [B, n]; see `Policy.act`."""
         inputs, _ = self._check_inputs(observations)
         outputs = np.empty((len(rows), self._outputs))
         for row in np.unique(rows):
@@ -161,13 +160,13 @@ class TorchModule(Policy):
         return actions if self._bounds is None else self._bounds.apply(actions)
 
     def initial_theta(self, generator: np.random.Generator) -> FloatArray:
-        """Give the module's own parameters [d]."""
+        """Give the module's own parameters, and the initial spread for continuous actions [d]."""
         del generator
         parts = [tensor.numpy().ravel() for tensor in self._parameters.values()]
         return np.concatenate([*parts, np.zeros(self.dim - sum(self._sizes))])
 
     def _call_once(self) -> "torch.Tensor":
-        """Call the module once as it will be called later; refuse one for which that fails."""
+        """Call the module once, as later calls do, and give its outputs; refuse a module for which that fails."""
         import torch  # noqa: PLC0415 - an extra
         from torch.func import vmap  # noqa: PLC0415 - an extra
 
@@ -186,7 +185,7 @@ class TorchModule(Policy):
         return found[0]
 
     def _call(self, named: "dict[str, torch.Tensor]", inputs: "torch.Tensor") -> Any:
-        """Call the module with other parameters; its buffers stay what they were."""
+        """Call the module with the given parameters and copies of its buffers, which stay as they are."""
         from torch.func import functional_call  # noqa: PLC0415 - an extra
 
         buffers = {name: tensor.clone() for name, tensor in self._module.named_buffers()}

@@ -47,9 +47,9 @@ class RiskMeasure(ABC):
             direction averse <= mean <= seeking, translation rho(R + c) = rho(R) + c, homogeneity rho(cR) = c rho(R)
             for c > 0, monotonicity R <= R' => rho(R) <= rho(R'), comonotone-additivity rho(R + R') = rho(R) + rho(R')
             when R and R' are ordered alike.
-        has_influence: whether `influence` is there, which score gradients and exact gradients need.
+        has_influence: whether `influence` is defined, which score gradients and exact gradients need.
         function: the distortion g, for a measure that is the distortion of the law; None for others.
-        bad_tail: the mass of the bad tail, for a measure that looks at that alone; None for others.
+        bad_tail: the mass of the bad tail, for a measure that depends on it alone; None for others.
         variance_price: lambda, for a measure that is J - lambda V; None for others.
     """
 
@@ -103,8 +103,8 @@ class RiskMeasure(ABC):
     def standard_error(self, values: FloatArray, weights: FloatArray | None = None) -> float:
         """Estimate the standard error of the estimate from a batch.
 
-        It is computed from the influence I, the share that each episode has in the estimate: with p_i = psi_i / sum psi
-        its variance is about sum p_i^2 (I_i - sum p_j I_j)^2. Without an influence, 8 groups of episodes are compared.
+        It is computed from the influence I_i of each episode: with p_i = psi_i / sum psi the variance of the estimate
+        is about sum p_i^2 (I_i - sum p_j I_j)^2. Without an influence, up to 8 groups of episodes are compared.
 
         Args:
             values: returns [m]; or [2n, m] of n pairs whose estimates are averaged, rows i and n + i from the same
@@ -142,11 +142,11 @@ class RiskMeasure(ABC):
         )
 
     def estimate_counts(self, values: FloatArray, counts: IntArray) -> FloatArray:
-        """Estimate without weights from samples given by how often each return occurs in them, as resamples are.
+        """Estimate from unweighted samples that are given as counts of each return, such as bootstrap resamples.
 
         Args:
             values: distinct returns [K].
-            counts: how often each is in each sample [rows, K]; all rows of one sum.
+            counts: how often each is in each sample [rows, K]; all rows have the same sum.
 
         Returns:
             the estimate of each sample [rows].
@@ -154,7 +154,7 @@ class RiskMeasure(ABC):
         return np.array([float(self.estimate(np.repeat(values, row))) for row in counts])
 
     def episodes_counted(self, size: int) -> float:
-        """Give how many of m episodes the estimate looks at: all of them, and alpha m for CVaR(alpha)."""
+        """Give how many of m episodes the estimate depends on: by default all, and alpha m for CVaR(alpha)."""
         return float(size)
 
     @property
@@ -168,10 +168,10 @@ class RiskMeasure(ABC):
         return str(self)
 
     def along(self, weight: float, start: DistortionFunction | None = None) -> "RiskMeasure":
-        """Give (1 - weight) times a milder measure plus weight times this one: a point on the path to here.
+        """Give (1 - weight) times a milder measure plus weight times this one: a point on the path to this one.
 
         Args:
-            weight: in [0, 1].
+            weight: the weight of this measure, in [0, 1].
             start: the distortion from which a distortion measure comes; None for the mean, as for all other measures.
         """
         del start
@@ -207,17 +207,17 @@ class Blend(RiskMeasure):
 
     @property
     def has_influence(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether the measure has one."""
+        """Whether the measure has an influence."""
         return self.measure.has_influence
 
     @property
     def variance_price(self) -> float | None:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The weight times that of the measure."""
+        """The weight times the price of the measure."""
         price = self.measure.variance_price
         return None if price is None else self.weight * price
 
     def estimate(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
-        """Estimate both and mix."""
+        """Estimate the mean and the measure, and mix the estimates."""
         sample = check_sample(values, weights)
         return (1.0 - self.weight) * sample.mean() + self.weight * self.measure.estimate(values, weights)
 
@@ -232,12 +232,12 @@ class Blend(RiskMeasure):
         return (1.0 - self.weight) * returns + self.weight * self.measure.influence(values, weights)
 
     def estimate_counts(self, values: FloatArray, counts: IntArray) -> FloatArray:
-        """Estimate both and mix."""
+        """Estimate the mean and the measure of each sample, and mix the estimates."""
         mean = check_sample(values, counts).mean()
         return (1.0 - self.weight) * mean + self.weight * self.measure.estimate_counts(values, counts)
 
     def smoothness(self, problem: Constants, *, off_policy: bool = False, literal: bool = False) -> Smoothness:
-        """Mix the constants of both; that of an error adds up in its root."""
+        """Mix the constants of both; for the error, mix its square root."""
         neutral = mean_smoothness(problem, off_policy=off_policy, literal=literal)
         measure = self.measure.smoothness(problem, off_policy=off_policy, literal=literal)
         return mix_smoothness(neutral, measure, self.weight)
@@ -247,10 +247,10 @@ MEASURES = PartList("risk", RiskMeasure, "riskgrad.risk")
 
 
 def error_of_mean(shares: FloatArray, weights: FloatArray | None) -> float:
-    """Give the standard error of a mean of influences [m], or of that of their rows [2n, m]; NaN below two episodes."""
+    """Give the standard error of the mean of influences [m], or of n pairs of rows [2n, m]; NaN below two episodes."""
     if shares.shape[-1] < 2:
         return float("nan")
-    with np.errstate(over="ignore", invalid="ignore"):  # an error that overflows is not reported
+    with np.errstate(over="ignore", invalid="ignore"):  # an error may overflow to inf or NaN
         return _root_mean_error(shares, weights)
 
 

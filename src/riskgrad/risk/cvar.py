@@ -41,7 +41,7 @@ class CVaR(DistortionMeasure):
 
     @property
     def bad_tail(self) -> float | None:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The mass alpha, where the bad tail is meant."""
+        """The mass alpha if averse; None if seeking."""
         return self.alpha if self.attitude == "averse" else None
 
     @property
@@ -94,7 +94,7 @@ class SmoothCVaR(DistortionMeasure):
 
     @property
     def bad_tail(self) -> float | None:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The mass alpha, where the bad tail is meant."""
+        """The mass alpha if averse; None if seeking."""
         return self.alpha if self.attitude == "averse" else None
 
     @property

@@ -48,7 +48,7 @@ from riskgrad.types import DiscreteLaw, FloatArray, IntArray
 
 DistortionEstimator = Literal["self-normalized", "paper"]
 
-CELLS = 1 << 14  # of [0, 1], on which the bound of the slope is formed
+CELLS = 1 << 14  # cells of [0, 1] in which `spread_slope` bounds the slope
 
 
 class DistortionMeasure(RiskMeasure):
@@ -63,7 +63,7 @@ class DistortionMeasure(RiskMeasure):
 
     @property
     def axioms(self) -> frozenset[Axiom]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Every axiom; the literal form can cross the mean, since it lets the top samples' weights go."""
+        """Every axiom; the paper's estimator lacks direction: it ignores the weights of the largest returns."""
         return EVERY_AXIOM if self.estimator == "self-normalized" else EVERY_AXIOM - {"direction"}
 
     @property
@@ -102,11 +102,11 @@ class DistortionMeasure(RiskMeasure):
         return result
 
     def estimate_counts(self, values: FloatArray, counts: IntArray) -> FloatArray:
-        """Estimate from order statistics; counts are the masses of a sample whatever the estimator is."""
+        """Estimate from order statistics; counts are used as masses, whichever the estimator is."""
         return weighted_distorted_mean(self.function, check_shapes(values, counts), literal=False)
 
     def episodes_counted(self, size: int) -> float:
-        """Give 1 / sum w_i^2, w_i = g(S_i) - g(S_{i+1}) the weights on the sorted returns."""
+        """Give 1 / sum w_i^2, where w_i = g(S_i) - g(S_{i+1}) are the weights on the sorted returns."""
         weights = order_coefficients(self.function, size)
         return 1.0 / float(np.einsum("m,m->", weights, weights))
 
@@ -119,7 +119,7 @@ class DistortionMeasure(RiskMeasure):
         return f"a mean that gives {kind} episodes more weight ({self})"
 
     def smoothness(self, problem: Constants, *, off_policy: bool = False, literal: bool = False) -> Smoothness:
-        """The constants of `lm:est_error_G`, `lm:est_error_H` and `lm:rho_lip`, or sharp ones; a kink has none."""
+        """Give the constants of `lm:est_error_G`, `lm:est_error_H`, `lm:rho_lip`, or sharp ones; refuse a kinked g."""
         if not np.isfinite(self.function.curvature_bound):
             raise InputError(
                 "risk",
@@ -153,7 +153,7 @@ class Distortion(DistortionMeasure):
     @classmethod
     def builders(cls) -> dict[str, tuple[Callable[..., RiskMeasure], str]]:
         """Give the names of the distortion families, each of which builds the measure of one of its members."""
-        return {name: (_measure_of(family), family.example) for name, family in DISTORTIONS.named().items()}
+        return {name: (_measure_of(family), family.example) for name, family in DISTORTIONS.by_name().items()}
 
     def __post_init__(self) -> None:
         if not isinstance(self.g, DistortionFunction):

@@ -38,7 +38,7 @@ class Mean(RiskMeasure):
 
     @property
     def axioms(self) -> frozenset[Axiom]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Every axiom; the unbiased form moves with the mean weight."""
+        """Every axiom; the unbiased estimator lacks direction and translation, since it scales with the mean weight."""
         return EVERY_AXIOM if self.estimator == "self-normalized" else EVERY_AXIOM - {"direction", "translation"}
 
     @property
@@ -47,7 +47,7 @@ class Mean(RiskMeasure):
         return self.estimator
 
     def estimate(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
-        """The mean of each row."""
+        """Estimate the mean of each row [...]."""
         sample = check_sample(values, weights)
         if sample.weights is not None and self.estimator == "unbiased":
             return mean_of_products(sample)
@@ -55,20 +55,20 @@ class Mean(RiskMeasure):
 
     @checks_kinds
     def value(self, law: DiscreteLaw) -> float:
-        """The exact mean."""
+        """Give the exact mean."""
         return law.mean
 
     def estimate_counts(self, values: FloatArray, counts: IntArray) -> FloatArray:
-        """The mean of each sample."""
+        """Estimate the mean of each sample [rows]."""
         return check_sample(values, counts).mean()
 
     def influence(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
-        """The return itself."""
+        """Give the returns themselves [..., m]."""
         sample = check_sample(values, weights)
         return np.broadcast_to(sample.values, (*sample.shape, sample.size)).copy()
 
     def smoothness(self, problem: Constants, *, off_policy: bool = False, literal: bool = False) -> Smoothness:
-        """The constants of `lm:est_error_mvrm_pi` and `lm:lip_rho_lambda` at lambda = 0, or sharp ones."""
+        """Give the constants of `lm:est_error_mvrm_pi` and `lm:lip_rho_lambda` at lambda = 0, or sharp ones."""
         found = mean_smoothness(problem, off_policy=off_policy, literal=literal)
         if literal or not off_policy or self.estimator == "self-normalized":
             return found

@@ -10,11 +10,12 @@ On-policy `eq:hat_rho_lambda_pi` uses the sample mean and the unbiased sample va
     paper                      J = mean(psi R),  V = sample variance of psi R   (`eq:hat_rho_lambda_b`, inconsistent: it
                                estimates Var(psi R); docs/corrections.md, "Off-policy mean-variance")
 
-The first moves by c when every return moves by c, and by nothing else. All are O(m): sums over pairs are formed about
-the heaviest sample's return, where one dominant weight leaves nothing to cancel.
+When c is added to every return, the self-normalized estimate grows by c; the other two in general do not. All are
+O(m): sums over pairs are formed about the heaviest sample's return, so that one dominant weight loses no digits.
 
-The sharp constants of a guarantee: everything but the unbiased mean(psi R) moves with the returns, so that half their
-range w stands where the paper has M_r. For a law on an interval of length 2w with central moments s^2, mu_3, mu_4:
+The sharp constants of a guarantee: every error but that of the unbiased mean(psi R) stays the same when a constant is
+added to the returns, so that half their range w stands where the paper has M_r. For a law on an interval of length 2w
+with central moments s^2, mu_3, mu_4:
 
     mu_4 - s^4 <= w^4   and   mu_4 + s^4 <= 2 w^4,
 
@@ -70,7 +71,7 @@ CONCENTRATION = 2.5 + 50.0 / (9.0 * math.e)
 @checks_fields
 @dataclass(frozen=True)
 class MeanVariance(RiskMeasure):
-    """J - lambda V; averse, and in the units of a reward plus lambda times a reward squared.
+    """J - lambda V, the mean of the return minus lambda times its variance.
 
     It matches the exponential utility -log E[exp(-c R)] / c to second order at c = 2 lambda. Not monotone: a policy
     that is better in every outcome can score lower.
@@ -112,7 +113,7 @@ class MeanVariance(RiskMeasure):
         return self.estimator
 
     def estimate(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
-        """The estimated mean minus lambda times the estimated variance of each row."""
+        """Estimate the mean minus lambda times the variance of each row [...]."""
         sample = check_sample(values, weights)
         if sample.size < 2 and self.lam:
             raise InputError("values", "hold at least 2 returns for a variance", f"m = {sample.size}")
@@ -125,7 +126,7 @@ class MeanVariance(RiskMeasure):
             return refuse_overflow(mean_of_products(sample) - self.variance_price * self._product_variance(sample))
 
     def _product_variance(self, sample: Sample) -> FloatArray | float:
-        """Give the variance of the unbiased estimator or of the paper's; 0 where it has no price."""
+        """Give the variance of the unbiased estimator or of the paper's; 0 where lambda is 0."""
         if not self.lam:
             return 0.0
         if self.estimator == "unbiased":
@@ -135,26 +136,26 @@ class MeanVariance(RiskMeasure):
 
     @checks_kinds
     def value(self, law: DiscreteLaw) -> float:
-        """The exact mean minus lambda times the exact variance."""
+        """Give the exact mean minus lambda times the exact variance."""
         return law.mean - self.variance_price * law.variance
 
     def influence(self, values: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
-        """R - lambda (R - J)^2, which is R - lambda (R^2 - 2 J R) up to a constant (`eq:nabla_E_R_theta_sq`)."""
+        """Give R - lambda (R - J)^2, which is R - lambda (R^2 - 2 J R) up to a constant (`eq:nabla_E_R_theta_sq`)."""
         sample = check_sample(values, weights)
         centered = sample.values - sample.mean()[..., np.newaxis]
         return sample.values - self.variance_price * centered * centered
 
     def estimate_counts(self, values: FloatArray, counts: IntArray) -> FloatArray:
-        """The mean minus lambda times the unbiased variance of each sample."""
+        """Estimate the mean minus lambda times the unbiased variance of each sample [rows]."""
         mean = check_sample(values, counts).mean()
         squares = np.sum(counts * (values - mean[:, np.newaxis]) ** 2, axis=1)
         return mean - self.variance_price * squares / max(int(counts[0].sum()) - 1, 1)
 
     def smoothness(self, problem: Constants, *, off_policy: bool = False, literal: bool = False) -> Smoothness:
-        """The constants of `lm:est_error_mvrm_pi` and `lm:lip_rho_lambda`, or sharp ones, with |lambda| for lambda.
+        """Give the constants of `lm:est_error_mvrm_pi` and `lm:lip_rho_lambda`, or sharp ones; |lambda| for lambda.
 
         `lm:est_error_mvrm_b` is refused for the estimator it is stated for, which is not consistent, and given for the
-        unbiased variance, for which it holds. The self-normalized estimator has a sharp constant of its own only.
+        unbiased variance, for which it holds. The self-normalized estimator has a sharp constant only.
         """
         if off_policy and self.lam and (self.estimator == "paper" or (literal and self.estimator != "unbiased")):
             raise InputError(

@@ -32,7 +32,7 @@ class Constants:
         M_d: bound on the norm of the score grad log pi (`as:nabla_logpi`).
         M_h: bound on the norm of the Hessian of log pi.
         dim: d, the number of parameters.
-        log_M_s: log of the bound on the importance ratio (`eq:is_ratio`); it overflows where M_s does not matter.
+        log_M_s: log of M_s, the bound on the importance ratio (`eq:is_ratio`), since M_s itself may overflow.
         ratio_slope: what log M_s gains per unit of smoothing, when the behavior policy is the current one.
         return_range: smallest and largest possible return, where known; [-M_r, M_r] otherwise.
         feature_spread: D = max ||phi(s, a) - phi(s, b)|| of a linear Gibbs policy; None for others.
@@ -148,10 +148,10 @@ def mix_smoothness(first: Smoothness, second: Smoothness, weight: float) -> Smoo
 
 
 def mean_smoothness(problem: Constants, *, off_policy: bool, literal: bool) -> Smoothness:
-    """Give the constants of the mean, self-normalized off policy; literally those of mean-variance at lambda = 0.
+    """Give the constants of the mean, self-normalized off policy; if literal, those of mean-variance at lambda = 0.
 
-    The paper has them twice, and those of the identity as a distortion are twice as large. On policy the sharp error
-    is attained by a fair coin.
+    The paper has literal constants of the mean twice; those of the identity as a distortion are larger. On policy the
+    sharp error is attained by a fair coin.
     """
     half, ratio = problem.half_range, problem.M_s if off_policy else 1.0
     if literal:
@@ -173,7 +173,7 @@ def mean_smoothness(problem: Constants, *, off_policy: bool, literal: bool) -> S
 
 
 def weighted_mean_error(problem: Constants) -> float:
-    """Bound m times the variance of the unbiased mean(psi R) (`eq:Jm_b`), which sees where the returns lie.
+    """Bound m times the variance of the unbiased mean(psi R) (`eq:Jm_b`), which depends on where the returns lie.
 
     Var(psi R) <= M_s E[R^2] - J^2 <= M_s (w^2 - (J - c)^2) + (M_s - 1) J^2 for returns in [c - w, c + w]: largest at
     J = M_s c, or at the end of the range if that is outside. It is w^2 at M_s = 1.
@@ -206,7 +206,7 @@ def normalized_bias(ratio: float) -> float:
 
 
 def product(*factors: float) -> float:
-    """Multiply; nothing times infinity is nothing, since a vanishing factor takes its whole term away."""
+    """Multiply; zero times infinity is zero, since a factor of zero removes its whole term."""
     return 0.0 if 0.0 in factors else math.prod(factors)
 
 

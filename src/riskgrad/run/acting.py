@@ -20,9 +20,9 @@ class Actor:
     """Acts by a policy, on one observation or on a batch.
 
     Args:
-        policy: what acts; refused if it has memory.
+        policy: the policy that acts; refused if it has memory.
         theta: its parameters [d].
-        translator: between it and the environment.
+        translator: reads observations and writes actions of the environment.
         seed: of the actions that are drawn.
     """
 

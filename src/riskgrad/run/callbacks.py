@@ -1,7 +1,7 @@
 """Callbacks: they see every iteration of a run, and may end it.
 
 A callback is called after each iteration with its line of the record and the new theta, and ends the run by returning
-True. One that also has a method `returns` is given the returns of the iteration's episodes first, for histograms.
+True. If it also has a method `returns`, that is called first with the returns of the iteration's episodes.
 """
 
 from collections.abc import Callable
@@ -21,5 +21,5 @@ class Watcher(Protocol):
         ...
 
     def returns(self, values: FloatArray) -> None:
-        """See the returns of the episodes of the iteration whose line comes next, as they were played, of any shape."""
+        """See the returns, an array of any shape, of the episodes of the iteration whose line comes next."""
         ...

@@ -1,4 +1,4 @@
-"""Checkpoints of a run: two slots written in turn, so that the one before is always there.
+"""Checkpoints of a run: two files written in turn, so that one is whole while the other is written.
 
 The newer one is used. If it is damaged, the older one is, and a note says so: since every random number is keyed by the
 iteration, starting from an older checkpoint repeats the lost iterations to the bit.
@@ -25,7 +25,7 @@ class Checkpoint:
 
     Attributes:
         iteration: iterations done, k.
-        arrays: parameters and memories by name.
+        arrays: parameters and the moments of ascents by name.
         facts: counters and settings.
         note: what was wrong with a newer checkpoint; empty if nothing.
     """
@@ -42,8 +42,8 @@ def save_checkpoint(folder: Path, iteration: int, arrays: Mapping[str, NDArray[A
     Args:
         folder: the run's folder; made if it is not there.
         iteration: iterations done, k.
-        arrays: parameters and memories by name.
-        facts: counters and settings, what JSON can hold.
+        arrays: parameters and the moments of ascents by name.
+        facts: counters and settings, as values that JSON can hold.
     """
     slots = [folder / name for name in SLOTS]
     turns = [_turn_of(slot) for slot in slots]
@@ -82,7 +82,7 @@ def _read_slots(folder: Path) -> tuple[list[Checkpoint], list[str]]:
 
 
 def _turn_of(path: Path) -> int:
-    """Tell when a slot was written, counting from 0; -1 for an empty or damaged one, which is written over first."""
+    """Give the turn in which a slot was written, from 0; -1 for an empty or damaged slot, which is reused first."""
     if not path.exists():
         return -1
     try:

@@ -2,10 +2,10 @@
 
 Defaults are spelled out, so that a later version with other defaults repeats the run as well. What a file cannot hold
 (an environment, a measure or a policy made of a user's own code, parameters to start from) is listed under the key
-`cannot-repeat`, for which the command refuses the file rather than train something else.
+`cannot-repeat`; the command refuses a file with this key rather than train something else.
 
-Python's own `tomllib` reads TOML and has no writer: `write_toml` writes strings, numbers, truth values, lists and
-tables, a float so that it reads back as the same float.
+Python's own `tomllib` reads TOML and has no writer: `write_toml` writes strings, numbers, booleans, lists and tables.
+A float is written so that it reads back as the same float.
 """
 
 import json
@@ -39,14 +39,14 @@ def flag_values(settings: Settings) -> dict[str, Any]:
     found = {name.replace("_", "-"): value for name, value in named.items() if value is not None}
     more: Mapping[str, Any] = found.pop("env-options", {})
     if more:
-        # TOML has no null: then options are written as their flags are
+        # TOML has no null: where a value has one, options are written as on the command line, name=value
         texts = {name: json.dumps(value) for name, value in more.items()}
         found[OPTIONS] = [f"{n}={t}" for n, t in texts.items()] if _has_null(more) else dict(more)
     return found
 
 
 def find_obstacles(settings: Settings) -> list[str]:
-    """Say what of a run its options cannot express; empty if they repeat it."""
+    """Give in words what the options of a run cannot express; empty if they repeat the run."""
     found: list[str] = []
     if settings.env is None:
         found.append(f"env: {settings.source or 'not known'}")
@@ -91,7 +91,7 @@ def write_config(settings: Settings) -> str:
 
 
 def was_changed(text: str) -> bool:
-    """Say whether a configuration was changed after a run wrote it; one without the line of its checksum is none's."""
+    """Say whether a configuration was changed after a run wrote it; False without a checksum, as no run wrote it."""
     body, mark, check = text.rpartition(CHECKED)
     return bool(mark) and check.strip() != f"{zlib.crc32(body.encode()):08x}"
 
@@ -131,13 +131,13 @@ def _key(name: str) -> str:
 
 
 def _quote(text: str) -> str:
-    """Quote a string; what TOML does not allow between quotes is written as its number."""
+    """Quote a string; characters that TOML does not allow between quotes are written as escapes."""
     shown = text.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + re.sub(r"[\x00-\x1f\x7f]", lambda found: f"\\u{ord(found[0]):04x}", shown) + '"'
 
 
 def _reads_back(read: Callable[[Any], object], text: object) -> bool:
-    """Say whether a text names what it was written for."""
+    """Say whether `read` accepts a text."""
     try:
         read(text)
     except InputError:

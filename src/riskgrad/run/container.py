@@ -1,8 +1,8 @@
-"""One file on disk: named arrays and facts, checksummed, never a pickle, and either whole or not there.
+"""One file on disk: named arrays and facts, with a checksum, without pickle, and never half written.
 
 The first line says what follows, `riskgrad <version> <sha256> <bytes>`; the rest is an npz archive in which the entry
-`facts` is JSON. A file is written beside its place, flushed to the disk, and renamed into place: a crash leaves the
-old file or the new one, never half of one.
+`facts` is JSON. A file is written under another name, flushed to the disk, and renamed: a crash leaves the old file or
+the new one, never half of one.
 """
 
 import contextlib
@@ -23,8 +23,8 @@ from riskgrad.run.files import read_file, refuse, write_whole
 
 VERSION = 1
 FACTS = "facts"
-MOST_GROWTH: Final = 100
-# what zipfile, numpy and json raise for what is not theirs, whatever its checksum says
+MOST_GROWTH: Final = 100  # how many times larger than the file its unpacked content may be
+# what zipfile, numpy and json raise for content of another format, which may have a matching checksum
 STRANGE: Final = (
     *(ValueError, LookupError, TypeError, EOFError, OSError, OverflowError, MemoryError, NotImplementedError),
     *(AttributeError, RecursionError, RuntimeError, zipfile.BadZipFile, zlib.error, SyntaxError),
@@ -35,12 +35,12 @@ Facts = dict[str, Any]
 
 
 def write_container(path: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> None:
-    """Write arrays and facts so that the file is whole or not there.
+    """Write arrays and facts so that a crash leaves the old file or the new one.
 
     Args:
-        path: where to.
-        arrays: numbers by name; no objects.
-        facts: what JSON can hold, without NaN.
+        path: the file.
+        arrays: arrays of numbers by name; no objects.
+        facts: values that JSON can hold, without NaN.
     """
     body = io.BytesIO()
     words = json.dumps(dict(facts), allow_nan=False).encode()
@@ -61,7 +61,7 @@ def read_container(path: Path) -> tuple[Arrays, Facts]:
     if len(words) != 4 or words[0] != "riskgrad":
         raise DamagedFileError(f"{path} is not a file that riskgrad wrote, or its beginning is damaged")
     if words[1] != str(VERSION):
-        # of another version, or with a damaged beginning; only another copy of its content can say which
+        # the file has another version, or its first line is damaged: the file alone does not show which
         raise DamagedFileError(
             f"{path} has format {words[1]}, this riskgrad reads {VERSION}; read it with the one that wrote it"
         )
@@ -77,7 +77,7 @@ def read_container(path: Path) -> tuple[Arrays, Facts]:
 
 @contextlib.contextmanager
 def explain_strange(what: str) -> Generator[None]:
-    """Say in one line that something could not be read; a checksum that is right proves no good will."""
+    """Turn errors of reading into one `DamagedFileError`: content with a right checksum may still be hostile."""
     try:
         yield
     except RiskgradError:
@@ -87,7 +87,7 @@ def explain_strange(what: str) -> Generator[None]:
 
 
 def _refuse_out_of_proportion(path: Path, content: bytes) -> None:
-    """Refuse an archive that unpacks to much more than it is; riskgrad packs nothing, and some fill a machine."""
+    """Refuse an archive that unpacks to far more than its size: riskgrad writes none, and it could fill the memory."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         unpacked = sum(entry.file_size for entry in archive.infolist())
     if unpacked > MOST_GROWTH * len(content):

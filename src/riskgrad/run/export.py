@@ -1,4 +1,4 @@
-"""Writes a trained policy for use without riskgrad: plain arrays or an ONNX model, by the ending of the path."""
+"""Export of a trained policy for use without riskgrad: plain arrays or an ONNX model, by the ending of the path."""
 
 import io
 from pathlib import Path
@@ -20,8 +20,8 @@ def export_policy(policy: Policy, theta: FloatArray, translator: Translator, pat
     Args:
         policy: a table or a network.
         theta: its parameters [d].
-        translator: what knows the first state and the first choice.
-        path: the file, which is then whole or as it was before.
+        translator: gives the numbers of the first state and of the first choice.
+        path: the file; a crash leaves it as it was before.
     """
     plain = make_plain(policy, theta, translator.gives, *translator.firsts)
     if path.suffix == ".npz":

@@ -16,7 +16,7 @@ from riskgrad.settings import Options, facts_of
 THETAS: Final = ("theta", "random_theta", "last_theta")
 COUNTS: Final = ("episodes", "held_out_episodes")
 CHECKPOINT_COUNTS: Final = ("iteration", "turn", "history_bytes", "log_bytes", "log_length")
-# of a line of the history; what else an algorithm notes is shown as it is
+# entries of a line of the history that must be numbers; what else an algorithm records is not checked
 NUMBERS: Final = (
     *("risk", "mean", "risk_error", "mean_error", "path", "gradient_norm", "gradient_error", "ess", "steps"),
     *("randomness", "foreseen", "episodes", "gain_spread", "critic_loss", "divergence"),
@@ -24,19 +24,19 @@ NUMBERS: Final = (
 TEXTS: Final = ("risk", "source", "start")
 OPTIONAL_TEXTS: Final = ("estimator", "env", "env_options_text", "policy")
 MAPPINGS: Final = ("own", "policy_facts")
-# and what is called as an option that is a number
+# so must be an entry with the name of an option that is a number
 NUMBERS_TOO: Final = tuple(name for name, facts in facts_of(Options).items() if facts.flag in (int, float))
 LARGEST_COUNT: Final = 1 << 62
 
 
 def check_facts(name: str, arrays: Mapping[str, Any], facts: Mapping[str, Any], *, of_checkpoint: bool = False) -> None:
-    """Refuse what is not a run, saying what is wrong.
+    """Refuse arrays and facts that are not those of a run; the message names the first that is wrong.
 
     Args:
-        name: the file, in messages.
-        arrays: its numbers by name.
-        facts: what else it says.
-        of_checkpoint: whether it is a checkpoint, whose history is elsewhere.
+        name: the name of the file in messages.
+        arrays: the arrays of the file by name.
+        facts: the facts of the file.
+        of_checkpoint: whether the file is a checkpoint, whose history is in a file of its own.
     """
     for key in (*COUNTS, *CHECKPOINT_COUNTS) if of_checkpoint else COUNTS:
         _demand(_is_count(facts.get(key)), name, key, facts.get(key))
@@ -57,7 +57,7 @@ def check_facts(name: str, arrays: Mapping[str, Any], facts: Mapping[str, Any], 
 
 
 def check_settings(name: str, settings: Any) -> None:
-    """Refuse settings of other kinds than those that a run writes."""
+    """Refuse settings whose types are not those that a run writes."""
     _demand(isinstance(settings, dict), name, "settings", settings)
     for key in TEXTS:
         _demand(isinstance(settings.get(key, ""), str), name, f"settings.{key}", settings.get(key))
@@ -124,7 +124,7 @@ def _are_texts(values: Any) -> bool:
 
 
 def _is_plain(value: object) -> bool:
-    """Say whether a number is one that fits into a double; whatever else is, is."""
+    """Say whether a value is anything but an integer of more than 2^62 in size."""
     return not isinstance(value, int) or isinstance(value, bool) or _is_number(value)
 
 

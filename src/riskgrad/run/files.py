@@ -1,7 +1,7 @@
-"""How files of a run are opened: nothing is written through a link, and only regular files are read.
+"""How files of a run are opened: nothing is written through a symbolic link, and only regular files are read.
 
-A folder from elsewhere may hold links and pipes. Writing through a link would change a file that its author chose, and
-opening a pipe could wait forever.
+A folder that someone else made may hold links and pipes. Writing through a link would change a file that they chose,
+and opening a pipe could wait forever.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, NoReturn
 
 from riskgrad.errors import StorageError
 
-AT_ONCE = getattr(os, "O_NONBLOCK", 0)  # a pipe without a writer is opened, and then refused
+AT_ONCE = getattr(os, "O_NONBLOCK", 0)  # opening a pipe without a writer does not wait; the pipe is then refused
 PLAIN = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | AT_ONCE
 BINARY = getattr(os, "O_BINARY", 0)  # Windows
 KEPT = "what was saved before is whole; free some space or choose another folder"
@@ -22,12 +22,12 @@ ELSEWHERE = "choose a place that can be written"
 
 
 def open_for_writing(path: Path, *, append: bool = False, length: int | None = None) -> BinaryIO:
-    """Open a file to write to, made if it is not there; refuse a link, and whatever else is no file.
+    """Open a file for writing, made if it is not there; refuse a link, and anything that is not a regular file.
 
     Args:
         path: the file.
         append: write after the present content, rather than replace it.
-        length: bytes of it to keep, of those that are there.
+        length: with `append`, how many bytes of the present content to keep; None keeps all.
     """
     flags = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if append else os.O_TRUNC) | PLAIN | BINARY
     handle = os.open(path, flags, 0o666)
@@ -42,7 +42,7 @@ def open_for_writing(path: Path, *, append: bool = False, length: int | None = N
 
 
 def read_file(path: Path, length: int = -1) -> bytes:
-    """Read a file, or its first `length` bytes; refuse what is no file."""
+    """Read a file, or its first `length` bytes; refuse anything that is not a regular file."""
     handle = os.open(path, os.O_RDONLY | AT_ONCE | BINARY)
     with io.FileIO(handle, "rb") as file:
         _require_file(handle)
@@ -55,7 +55,7 @@ def write_whole(path: Path, content: bytes, advice: str = KEPT) -> None:
     Args:
         path: the file; its folder is made if it is not there, and a link in its place is replaced.
         content: what it holds.
-        advice: what to do where it cannot be written.
+        advice: what the message advises where the file cannot be written.
     """
     beside = path.with_name(path.name + ".writing")
     try:
@@ -75,7 +75,7 @@ def write_whole(path: Path, content: bytes, advice: str = KEPT) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text, whole or not at all; refuse a link in its place."""
+    """Write a text file, whole or not at all; refuse a link in its place."""
     if path.is_symlink():
         refuse("write", path, OSError(errno.ELOOP, "a symbolic link", str(path)), ELSEWHERE)
     write_whole(path, text.encode("utf-8", errors="replace"), ELSEWHERE)
@@ -93,7 +93,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def refuse_unwritable(path: Path) -> None:
-    """Refuse a place where nothing can be written, before the work whose result is to go there."""
+    """Refuse a path where no file can be written, before the work whose result is to go there."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         there = path.exists()
@@ -105,11 +105,11 @@ def refuse_unwritable(path: Path) -> None:
 
 
 def without_links(folder: Path, below: Path) -> Path:
-    """Give a path below a folder; refuse one through a link, which leads where its maker wants.
+    """Give a path below a folder; refuse one through a symbolic link, which may lead anywhere.
 
     Args:
-        folder: what the user named, which may be a link.
-        below: a path from there.
+        folder: the folder that the user named, which may itself be a link.
+        below: a path relative to the folder.
     """
     for place in [folder / below, *(folder / part for part in below.parents if part != Path())]:
         if place.is_symlink():
@@ -125,7 +125,7 @@ def size_of(path: Path) -> int:
 
 
 def refuse(verb: str, path: Path, error: OSError, advice: str = "") -> NoReturn:
-    """Turn what the system said into one clear line."""
+    """Raise a `StorageError` with what the system said in one line: "cannot <verb> <path>: <reason>; <advice>"."""
     reason = (error.strerror or str(error)).lower()
     named = Path(error.filename) if isinstance(error.filename, str) else path
     if error.errno == errno.ELOOP and named.is_symlink():
@@ -134,7 +134,7 @@ def refuse(verb: str, path: Path, error: OSError, advice: str = "") -> NoReturn:
 
 
 def _read_up_to(file: Any, length: int) -> bytes:
-    """Read until there is enough or no more, in pieces: a length that a stranger wrote is not believed."""
+    """Read at most `length` bytes, in pieces: a length from a damaged or hostile file may be far too large."""
     parts: list[bytes] = []
     while length > 0 and (part := file.read(min(length, 1 << 20))):
         parts.append(part)

@@ -1,7 +1,7 @@
 """What training shows while it runs: a bar on a terminal or in a notebook, plain lines when piped.
 
-`rg.train(..., progress=...)` and the command line use the same one. Until the first iteration is done, and whenever
-kernels are compiled, it says so: the first run on a machine compiles for seconds, the next ones read from the disk.
+`rg.train(..., progress=...)` and the command line show the same. While kernels are compiled, the display says so: the
+first run on a machine compiles for seconds, later ones read the compiled kernels from the disk.
 """
 
 import contextlib
@@ -32,11 +32,11 @@ from riskgrad.run.callbacks import Callback
 from riskgrad.settings import Options, TrainOptions, default_of, facts_of
 from riskgrad.types import FloatArray
 
-LINES: Final = 10  # plain lines of a piped run, about
-SECONDS: Final = 0.1  # between two pictures in a notebook, at least
+LINES: Final = 10  # plain lines of a piped run, at most
+SECONDS: Final = 0.1  # between two updates in a notebook, at least
 COMPILING: Final = "compiling, once per machine"
-ROOMY: Final = 100  # columns of a terminal that has room for all numbers beside a long bar
-NARROW: Final = 50  # columns of one that has room for the first number alone, and for no bar
+ROOMY: Final = 100  # columns from which on a terminal has room for all numbers beside a long bar
+NARROW: Final = 50  # columns below which a terminal has no room for a bar
 
 
 class Screen(Protocol):
@@ -47,22 +47,22 @@ class Screen(Protocol):
         ...
 
     def show(self, done: int, words: str) -> None:
-        """Show how far it is, and its numbers in words."""
+        """Show how many units are done, and numbers with their names."""
         ...
 
     def wait(self) -> None:
-        """Show that kernels are compiled."""
+        """Show that a kernel is being compiled; called once for each."""
         ...
 
     def stop(self, *, whole: bool) -> None:
-        """Draw the last picture, of a training that came to its end as a whole, or was broken off."""
+        """Show the last state; `whole` says that the training came to its end without an error."""
         ...
 
 
 class TerminalBar:
-    """A bar that is drawn over and over; see `Screen`.
+    """A bar that is redrawn in place; see `Screen`.
 
-    What there is no room for is left out, from the right, and the bar becomes short before a number is lost.
+    On a narrow terminal the bar is shortened first; then numbers that do not fit are left out, from the right.
     """
 
     def __init__(self, console: Console, label: str, total: int) -> None:
@@ -94,9 +94,10 @@ class TerminalBar:
         self._bar.update(self._task, words=fit_words(words, self._console, self._taken) or short)
 
     def stop(self, *, whole: bool) -> None:
-        """Draw it for the last time; a bar that never moved, as of what was refused, is taken away.
+        """Draw it for the last time; a bar that never moved, as when the training was refused, is erased.
 
-        At its end a bar is full: the last episodes of a budget judge the policy, and are in no iteration.
+        A training that came to its end has a full bar, although the last episodes of its budget are in no iteration,
+        but judge the policy.
         """
         done = self._bar.tasks[0].completed
         if whole and done:
@@ -114,12 +115,12 @@ class NotebookBar:
         self._handle: Any = None
 
     def start(self) -> None:
-        """Draw it in a place of its own."""
-        screen: Any = importlib.import_module("IPython.display")  # there in a notebook, and nowhere else needed
+        """Draw it in an output of its own, which later calls update."""
+        screen: Any = importlib.import_module("IPython.display")  # a notebook has it, and nothing else needs it
         self._handle = screen.display(self, display_id=True)
 
     def show(self, done: int, words: str) -> None:
-        """Redraw it, but not too often."""
+        """Redraw it, but at most every 0.1 seconds."""
         self._done, self._words = done, words
         if time.monotonic() - self._drawn >= SECONDS:
             self._draw()
@@ -166,7 +167,7 @@ class PlainLines:
             self._console.print(f"{self._label} {done:,}/{self._total:,}  {words}", soft_wrap=True)
 
     def wait(self) -> None:
-        """Say it once."""
+        """Write once that kernels are compiled."""
         if not self._waited:
             self._console.print(f"{self._label} {COMPILING}", soft_wrap=True)
         self._waited = True
@@ -183,7 +184,7 @@ class Live:
         console: where to show.
         iterations: how many iterations are to come; None for as many as `rg.train` takes by default.
         label: what is being trained.
-        max_episodes: the budget in episodes instead, where that is what was given.
+        max_episodes: the budget in episodes, by which progress is then counted; None to count iterations.
     """
 
     def __init__(self, console: Console, iterations: int | None, label: str, max_episodes: int | None = None) -> None:
@@ -200,7 +201,7 @@ class Live:
 
     def __enter__(self) -> Self:
         self._screen.start()
-        from riskgrad.kernels.compiling import watch_compiling  # noqa: PLC0415 - after the bar is there: brings numba
+        from riskgrad.kernels.compiling import watch_compiling  # noqa: PLC0415 - imports numba: show the bar before
 
         self._open.enter_context(watch_compiling(self._screen.wait))
         return self
@@ -217,7 +218,7 @@ class Live:
         episodes = int(line["episodes"])
         rate = episodes / max(time.monotonic() - self._began, 1e-9)
         risk, mean, norm = (_number(line.get(name)) for name in ("risk", "mean", "gradient_norm"))
-        # what is piped is the same whenever it is run again
+        # piped output shows no speed, so that it is the same whenever the run is repeated
         work = f"episodes {episodes:,}" if self._piped else f"{rate:,.0f} episodes/s"
         words = f"risk {risk}  mean {mean}  |grad| {norm}  {work}"
         self._screen.show(episodes if self._by_episodes else int(line["iteration"]) + 1, words)
@@ -225,9 +226,9 @@ class Live:
 
 @contextlib.contextmanager
 def show_progress(options: TrainOptions, label: str) -> Generator[list[Callback]]:
-    """Show a training as its options ask; give the callbacks of each iteration: the user's, and the bar.
+    """Show a training as its options ask; yield the callbacks of each iteration: the user's, and the display.
 
-    With "auto" it is shown on a terminal and in a notebook, and not when piped, in a worker process or in a thread.
+    With "auto" it is shown on a terminal and in a notebook, but not when piped, in a worker process or in a thread.
     """
     given, wanted = options.callback, options.progress
     told: list[Callback] = [] if given is None else [given] if callable(given) else [*given]
@@ -246,7 +247,7 @@ def _is_watched(console: Console) -> bool:
 
 
 class LiveFamily:
-    """What a family of trainings shows: a bar for each that is under way, one for all; use it as a context manager.
+    """Shows several trainings: a bar for each that is under way, and one for all; use it as a context manager.
 
     Args:
         console: where to show.
@@ -278,7 +279,7 @@ class LiveFamily:
             self._bar.stop()
 
     def __call__(self, label: str, line: dict[str, Any] | None) -> None:
-        """Show news of one training; None is its end."""
+        """Show a line of the record of one training; None says that this training ended."""
         self._done += line is None
         if self._bar is None:
             if line is None:
@@ -305,10 +306,10 @@ def bar_columns(console: Console) -> tuple[ProgressColumn, ...]:
 
 
 def fit_words(words: str, console: Console, taken: int) -> str:
-    """Leave out, from the right, the words that do not fit beside the bar and so many taken columns.
+    """Leave out, from the right, the words that do not fit beside the bar and the columns already taken.
 
     Args:
-        words: numbers with their names, apart by two blanks.
+        words: numbers with their names, separated by two blanks.
         console: where they are shown.
         taken: columns that all but the bar and the words need, blanks between them included.
     """

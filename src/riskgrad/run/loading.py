@@ -1,4 +1,4 @@
-"""Loading a run from a file or a folder, as far as it is intact. Nothing executes on load."""
+"""Loading a run from a file or a folder, as far as it is intact. No code from the file is executed."""
 
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,8 @@ def load(path: str | Path, policy: Policy | None = None, risk: RiskMeasure | Non
 
     Args:
         path: the file or the folder.
-        policy: needed for a policy that is not made of numbers alone.
-        risk: needed for a measure that no string can name.
+        policy: the policy, needed where the file cannot describe it: one made of your own code.
+        risk: the measure, needed where no string can name it.
 
     Returns:
         the run.
@@ -36,7 +36,7 @@ def load(path: str | Path, policy: Policy | None = None, risk: RiskMeasure | Non
             raise StorageError(f"cannot read {place}: no checkpoint of a run is in this folder")
         lines, damage = read_history(place, newest.facts["history_bytes"], newest.iteration)
         with explain_strange(f"{place} does not hold a run"):
-            arrays, facts = _handed_back(newest.arrays, newest.facts)
+            arrays, facts = _find_stopped_state(newest.arrays, newest.facts)
             check_facts(str(place), arrays, {**facts, "history": []})
         remarks = [*facts["remarks"], *(note for note in (newest.note, damage) if note)]
         facts = {**facts, "history": lines, "remarks": remarks}
@@ -49,7 +49,7 @@ def load(path: str | Path, policy: Policy | None = None, risk: RiskMeasure | Non
 
 
 def _check_spaces(place: Path, facts: Any) -> None:
-    """Refuse a run whose words for what its environment shows and takes describe no spaces."""
+    """Refuse a run whose description of what its environment shows and takes is not one of two spaces."""
     fault = f"{place} does not say what its environment shows and takes"
     try:
         with explain_strange(fault):
@@ -58,8 +58,8 @@ def _check_spaces(place: Path, facts: Any) -> None:
         raise DamagedFileError(f"{fault}: {error}") from error
 
 
-def _handed_back(arrays: Arrays, facts: Facts) -> tuple[Arrays, Facts]:
-    """Give what a checkpoint holds of the run that was handed back when it was stopped; all of it if it was not."""
+def _find_stopped_state(arrays: Arrays, facts: Facts) -> tuple[Arrays, Facts]:
+    """Give the run as it was handed back when it was stopped; if it was not stopped, what the checkpoint holds."""
     found = {name.removeprefix(HANDED): array for name, array in arrays.items() if name.startswith(HANDED)}
     return (found, {**facts, **facts["handed"]}) if found else (arrays, facts)
 
@@ -67,5 +67,5 @@ def _handed_back(arrays: Arrays, facts: Facts) -> tuple[Arrays, Facts]:
 def _is_folder(place: Path) -> bool:
     try:
         return place.is_dir()
-    except OSError as error:  # a name that is too long, or not to be looked at
+    except OSError as error:  # a name that is too long, or a folder that may not be searched
         refuse("read", place, error)

@@ -1,8 +1,8 @@
 """One writer at a time: the folder of a run is locked while a training writes to it.
 
-The lock is the system's, on an open file, so that it ends with the process however that ends. The file holds the
-process id, which a refusal names, and is removed when the training is over; one that a killed process left behind
-locks nothing.
+The lock is the operating system's, on an open file, so that it ends with the process however that ends. The file holds
+the process id, which the message of a refusal names, and is removed when the training is over. A file that a killed
+process left behind locks nothing.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ from riskgrad.run.files import refuse
 
 LOCK: Final = "lock"
 FLAGS: Final = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
-BEHIND: Final = 1 << 30  # where Windows locks a byte, which nobody may read then: not where the process id is
+BEHIND: Final = 1 << 30  # offset of the byte that Windows locks: past the process id, as a locked byte cannot be read
 
 _held: set[int] = set()
 
@@ -32,19 +32,21 @@ def lock_folder(folder: Path) -> Generator[None]:
         handle = _open_locked(path)
     except BlockingIOError as error:
         who = _read_holder(path)
-        raise StorageError(f"cannot write {folder}: {who} is training in it; wait for it or choose another") from error
+        raise StorageError(
+            f"cannot write {folder}: {who} is training in it; wait for it or choose another folder"
+        ) from error
     except OSError as error:
         refuse("write", folder, error, "choose a folder that can be written")
     _held.add(handle)
     try:
-        with contextlib.suppress(OSError):  # a full disk, which the next thing that is written tells of
+        with contextlib.suppress(OSError):  # a full disk, which the next write to the folder reports
             os.ftruncate(handle, 0)
             os.write(handle, f"{os.getpid()}\n".encode())
         yield
     finally:
         _held.discard(handle)
-        if sys.platform != "win32":  # where an open file cannot be removed
-            # while it is still locked, so that nobody else's is taken away
+        if sys.platform != "win32":  # Windows cannot remove an open file
+            # removed while it is still locked, so that no other process's lock file is removed
             with contextlib.suppress(OSError):
                 if os.path.samestat(os.fstat(handle), path.stat()):
                     path.unlink()
@@ -52,7 +54,7 @@ def lock_folder(folder: Path) -> Generator[None]:
 
 
 def _open_locked(path: Path) -> int:
-    """Open the file and lock it; again if its last holder took it away in between."""
+    """Open the file and lock it; try again if its last holder removed it in between."""
     while True:
         handle = os.open(path, FLAGS, 0o644)
         try:
@@ -67,7 +69,7 @@ def _open_locked(path: Path) -> int:
 
 
 def _lock(handle: int, path: Path) -> None:
-    """Lock an open file; raise BlockingIOError where another holds it, only warn where the system has no locks."""
+    """Lock an open file; raise BlockingIOError if another process holds it, only warn where the system has no locks."""
     try:
         if sys.platform == "win32":  # pragma: no cover
             import msvcrt  # noqa: PLC0415
@@ -98,7 +100,7 @@ def _read_holder(path: Path) -> str:
 
 
 def _let_go_in_child() -> None:
-    """Close what a forked process got: it would hold the lock for as long as it lives, and its parent may die first."""
+    """Close the lock files that a forked process inherited: it would keep the locks after its parent has ended."""
     for handle in _held:
         with contextlib.suppress(OSError):
             os.close(handle)

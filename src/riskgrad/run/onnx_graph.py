@@ -24,11 +24,11 @@ from riskgrad.run.plain import PlainPolicy
 from riskgrad.types import States
 
 OPSET: Final = 17
-FORMAT: Final = 8  # the version of files that goes with it
+FORMAT: Final = 8  # the version of the file format that goes with this opset
 
 
 class ModelGraph:
-    """Nodes and constants, named as they come."""
+    """Nodes and constants of a model, numbered in the order in which they are added."""
 
     def __init__(self) -> None:
         try:
@@ -52,13 +52,13 @@ class ModelGraph:
         return name
 
     def cast(self, name: str, kind: type) -> str:
-        """Add a node that turns numbers into those of a kind, int or float."""
+        """Add a node that converts numbers to a kind, int or float, and give the name of its output."""
         made = f"cast_{len(self.nodes)}"
         self.nodes.append(self.onnx.helper.make_node("Cast", [name], [made], to=self._type(kind)))
         return made
 
     def value(self, name: str, kind: type, *shape: int | str) -> Any:
-        """Declare an input or an output."""
+        """Give the declaration of an input or an output of this shape."""
         return self.onnx.helper.make_tensor_value_info(name, self._type(kind), list(shape))
 
     def _type(self, kind: type) -> int:
@@ -86,7 +86,7 @@ def write_graph(plain: PlainPolicy, text: str) -> bytes:
 
 
 def _look_up(graph: ModelGraph, plain: PlainPolicy, table: NDArray[Any]) -> str:
-    """Add what finds the row of a state, with its cell of memory."""
+    """Add the nodes that look up a state's row of the table, with its cell of memory; give the output's name."""
     row = "observation"
     if plain.first_state:
         row = graph.node("Sub", row, graph.constant(np.int64(plain.first_state)))
@@ -104,7 +104,7 @@ def _look_up(graph: ModelGraph, plain: PlainPolicy, table: NDArray[Any]) -> str:
 
 
 def _pass_through(graph: ModelGraph, plain: PlainPolicy) -> str:
-    """Add what shows a vector, normalizes it and takes it through the layers."""
+    """Add the nodes that append memory to a vector, rescale it, and apply the layers; give the output's name."""
     found = "observation" if plain.memory is None else _show_memory(graph, plain, plain.memory)
     if np.any(plain.mean != 0.0) or np.any(plain.scale != 1.0):
         found = graph.node("Sub", found, graph.constant(plain.mean))
@@ -122,7 +122,7 @@ def _pass_through(graph: ModelGraph, plain: PlainPolicy) -> str:
 
 
 def _show_memory(graph: ModelGraph, plain: PlainPolicy, memory: Memory) -> str:
-    """Add what follows an observation: the share of time left, the scaled return, and bumps over them."""
+    """Add the numbers that follow an observation: the share of time left, the scaled return, and bumps over them."""
     one, columns = graph.constant(np.array([1])), list[str]()
     left = graph.node("Div", graph.cast("time", float), graph.constant(np.float64(memory.horizon)))
     left = graph.node("Sub", graph.constant(np.float64(1.0)), left)
@@ -146,7 +146,7 @@ def _show_memory(graph: ModelGraph, plain: PlainPolicy, memory: Memory) -> str:
 
 
 def _choose(graph: ModelGraph, plain: PlainPolicy, found: str) -> list[Any]:
-    """Add the probabilities and the likeliest action of each component."""
+    """Add the probabilities and the likeliest action of each component; give the outputs of the model."""
     begins = np.concatenate([[0], np.cumsum(plain.sizes)])
     axis, chances, likeliest = graph.constant(np.array([1])), list[str](), list[str]()
     for begin, end in itertools.pairwise(begins.tolist()):
@@ -171,7 +171,7 @@ def _choose(graph: ModelGraph, plain: PlainPolicy, found: str) -> list[Any]:
 
 
 def _execute(graph: ModelGraph, plain: PlainPolicy, bounds: Bounds, found: str) -> list[Any]:
-    """Add the mean, the spread, and the mean as it is executed."""
+    """Add the mean, the spread, and the mean as it is executed; give the outputs of the model."""
     mean = graph.node("Identity", found, to="mean")
     graph.node("Identity", graph.constant(plain.spread), to="spread")
     bent = graph.node("Tanh", mean) if bounds.squashed else mean

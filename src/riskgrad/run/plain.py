@@ -2,10 +2,11 @@
 
     S states that the policy sees   k numbers that it sees   A outputs: probabilities of choices, or means of numbers
 
-A policy of states is a table of its outputs, whatever computes them. A policy of vectors is layers: observations less
-`mean`, times `scale`, within `limit`, then weights and biases with tanh or relu between them. With memory a policy sees
-more than the observation: the table has a block of rows for each cell of time and return, and a vector is followed by
-the numbers and bumps that `shows`, `middles` and `widths` say. docs/how-to/use.md has a reader of ten lines.
+A policy of states becomes a table of its outputs, whatever computes them. A policy of vectors becomes layers:
+observations less `mean`, times `scale`, clipped to +-`limit`, then weights and biases with tanh or relu between them.
+With memory a policy sees more than the observation: the table has a block of rows for each cell of time and return, and
+a vector is followed by the numbers and bumps that `shows`, `middles` and `widths` describe. docs/how-to/use.md has a
+reader of ten lines.
 """
 
 from dataclasses import dataclass
@@ -24,12 +25,12 @@ from riskgrad.types import Choices, FloatArray, IntArray, ObservationKind, State
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """What a policy with memory of vectors is shown after the observation, number by number.
+    """The e numbers that a policy of vectors with memory is shown after the observation.
 
     Attributes:
         shows: 0 for the share of time left, 1 for the scaled return so far [e].
-        middles: of the bump over it [e]; 0 where it is shown as it is.
-        widths: of the bump over it [e]; inf where it is shown as it is.
+        middles: the middle of a bump over that number [e]; 0 where the number itself is shown.
+        widths: the width of a bump over that number [e]; inf where the number itself is shown.
     """
 
     shows: IntArray
@@ -43,17 +44,17 @@ class PlainPolicy:
 
     Attributes:
         table: its outputs for each state that it sees [S, A]; None for vectors.
-        layers: from what it sees to its outputs; None for states.
-        mean: by which vectors are shifted [k].
-        scale: by which they are then multiplied [k].
-        limit: within which they are then kept; inf for none.
-        memory: how it is shown time and return; None where it is not.
+        layers: the layers from what it sees to its outputs; None for states.
+        mean: what is subtracted from vectors [k].
+        scale: by what they are then multiplied [k].
+        limit: the size to which they are then clipped; inf for no limit.
+        memory: how it is shown time and return; None for a policy without memory.
         sizes: how many choices each component of an action has; empty for numbers.
         sure: whether it always takes the likeliest action, or the mean.
         spread: the standard deviation of numbers [n].
-        bounds: within which numbers are executed; None for choices.
+        bounds: the bounds within which numbers are executed; None for choices.
         first_state: the number of the first state.
-        first_action: the number of the first choice of each component.
+        first_action: the number of the first choice of each component [components].
     """
 
     table: FloatArray | None
@@ -71,7 +72,7 @@ class PlainPolicy:
 
     @property
     def shown(self) -> Shown:
-        """What follows an observation that is a vector."""
+        """The numbers that follow an observation that is a vector; none without memory."""
         memory, rows = self.memory, list[tuple[int, float, float]]()
         if memory is not None:
             for which, held, bumps in ((0, memory.holds_time, TIME_BUMPS), (1, memory.holds_return, RETURN_BUMPS)):
@@ -81,7 +82,7 @@ class PlainPolicy:
         return Shown(columns[:, 0].astype(np.int64), columns[:, 1], columns[:, 2])
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Give everything as named arrays."""
+        """Give the policy as named arrays, those of the .npz file."""
         found: dict[str, Any] = {"sizes": np.array(self.sizes, dtype=np.int64), "sure": self.sure}
         found |= {"first_state": self.first_state, "first_action": self.first_action}
         if self.bounds is not None:
@@ -95,10 +96,10 @@ class PlainPolicy:
             for place, (weights, biases) in enumerate(zip(self.layers.weights, self.layers.biases, strict=True)):
                 found |= {f"weights_{place}": weights, f"biases_{place}": biases}
         if self.memory is not None:
-            found |= self._remembered(self.memory)
+            found |= self._describe_memory(self.memory)
         return {name: np.asarray(value) for name, value in found.items()}
 
-    def _remembered(self, memory: Memory) -> dict[str, Any]:
+    def _describe_memory(self, memory: Memory) -> dict[str, Any]:
         if isinstance(memory.observations, States):
             cells = {"time_cells": memory.cells_of_times, "edges": memory.edges_of_returns}
             return {**cells, "states": memory.observations.n}
@@ -112,11 +113,11 @@ def make_plain(
     """Give a policy at theta [d] as arrays; refuse one that is neither a table nor a network.
 
     Args:
-        policy: what acts.
+        policy: the policy.
         theta: its parameters [d].
         gives: what its environment shows.
         first_state: the number of the first state.
-        first_action: the number of the first choice, or of each component's.
+        first_action: the number of the first choice, one for all components or one for each.
     """
     sees = gives if policy.memory is None else policy.memory.shows
     core, limit = policy, np.inf
@@ -151,7 +152,7 @@ def make_plain(
 
 
 def _tabulate(layers: PlainLayers | None, policy: Policy) -> FloatArray:
-    """Give the outputs of layers for each state, which is a one-hot vector: row s of the first weights [S, A]."""
+    """Give the outputs of layers for each state [S, A]; a state is a one-hot vector, so it picks a row of weights."""
     if layers is None:
         _refuse_policy(policy)
         return np.zeros((0, 0))

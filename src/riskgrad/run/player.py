@@ -5,8 +5,8 @@
     action = player.act(observation)        what to do
     player.observe(reward)                  what that earned; memory needs it before the next action
 
-It keeps what a policy with memory remembers, by the run's own discount. Actions are drawn by numbers of a seed: those
-of its episode e are those of the episode e that `rg.evaluate(..., seed=seed)` plays on a Gymnasium environment.
+It keeps what a policy with memory remembers, with the run's own discount. Actions are drawn with random numbers from a
+seed: episode e of a player uses those of episode e that `rg.evaluate(..., seed=seed)` plays on a Gymnasium environment.
 """
 
 from typing import Any
@@ -28,13 +28,13 @@ class RunPlayer:
     """Acts by a policy in one episode after the other.
 
     Args:
-        policy: what acts.
+        policy: the policy that acts.
         theta: its parameters [d].
-        seed: of the draws.
+        seed: the seed of the actions that are drawn.
         greedy: take the likeliest action instead of drawing one.
-        env: whose spaces say how observations are read and actions written.
-        translator: what says so where there is no environment; without both there are states and choices from 0 on, and
-            vectors, as the policy reads and gives them.
+        env: an environment, whose spaces say how observations are read and actions written.
+        translator: reads observations and writes actions where no environment is given; without both, observations and
+            actions are those of the policy itself: states and choices numbered from 0, and vectors.
     """
 
     @checks_kinds
@@ -58,7 +58,7 @@ class RunPlayer:
         self._time, self._total, self._factor, self._waiting = 0, 0.0, 1.0, False
 
     def reset(self) -> None:
-        """Begin the next episode: nothing is remembered."""
+        """Begin the next episode, and clear the memory."""
         self._episode += 1
         with np.errstate(over="ignore"):
             self._stream = mix(self._key + np.uint64(self._episode + 1) * np.uint64(GOLDEN))
@@ -68,7 +68,7 @@ class RunPlayer:
         """Give an action for the environment: an integer for a choice, otherwise an array.
 
         Args:
-            obs: what the environment shows.
+            obs: one observation, as the environment shows it.
         """
         memory = self._policy.memory
         if self._episode < 0:
@@ -91,7 +91,7 @@ class RunPlayer:
         return int(actions[0]) if actions.ndim == 1 else actions[0]
 
     def observe(self, reward: float) -> None:
-        """Take note of what the last action earned."""
+        """Take note of the reward of the last action."""
         earned = check_number("reward", float(np.asarray(reward).item()) if np.size(reward) == 1 else reward)
         if not self._waiting:
             raise InputError("player", "act before it is told a reward", reward, "call player.act(observation)")
@@ -104,7 +104,7 @@ class RunPlayer:
 
 
 def _as_batch(obs: Any) -> NDArray[Any]:
-    """Give a state, or a vector of numbers, as a batch of one."""
+    """Give a state as an array [1], or a vector of k numbers as an array [1, k]."""
     found = np.asarray(obs)
     if found.ndim == 0 and found.dtype.kind in "iu":
         return found.reshape(1).astype(np.int64)

@@ -34,7 +34,7 @@ from riskgrad.settings import Settings
 from riskgrad.types import FloatArray, Line
 
 ADVICE: Final = "write rg.load(path, {0}=...) in Python; rg.report takes such a run"
-HANDED: Final = "handed."  # what a stopped run handed back, beside the state that it goes on from
+HANDED: Final = "handed."  # arrays of a stopped run as it was handed back, beside the state to go on from
 JUDGMENT: Final = "judgment."
 
 
@@ -44,9 +44,9 @@ class Judgment:
 
     Attributes:
         risk: the estimate of the risk.
-        mean: the estimate of the mean, by which equal risks are told apart.
-        values: their returns [m].
-        weights: their weights [m] where another policy acted; None where the iterate did.
+        mean: the estimate of the mean, which decides between iterates of equal risk.
+        values: returns of the held-out episodes [m].
+        weights: importance weights [m] where another policy acted; None where the iterate acted.
     """
 
     risk: float
@@ -65,19 +65,20 @@ class Run:
         last_theta: where the ascent is now [d].
         history: one line per iteration: iteration, risk, mean, risk_error, mean_error, gradient_norm, gradient_error,
             episodes, ess, events ...
-        episodes_used: every episode that was sampled, held-out ones included, but for one that a Gymnasium environment
-            plays twice at the start, to see whether it keeps to its seed.
+        episodes_used: how many episodes were sampled, held-out ones included. One that a Gymnasium environment plays
+            twice at the start, to see whether it keeps to its seed, is not counted.
         held_out_episodes: how many of them only served to choose theta.
-        judgment: what those episodes say of theta; None if none were.
+        judgment: what those episodes say of theta; None if no episode was held out.
         settings: what the run was asked to do, every default spelled out.
-        remarks: what was noted on the way: what else than the named measure was optimized, guards, damage.
-        finished: whether all iterations were done; a run that was stopped says by whom in its notes.
+        remarks: what was noted during training: what was optimized besides the named measure, damaged files, and so on.
+        finished: whether training came to its end, by its number of iterations or its patience; if it was stopped
+            before, the notes say by what.
         versions: of Python and the packages that decide the numbers, when the run began.
         given_policy: the policy, where it was given and need not be rebuilt.
         given_risk: the measure, where it was given and need not be read from its name.
         given_options: the options of the environment, where they were given and need not be read from the settings.
         given_env: what it was trained on, where that was given in this process and can be played; it is not saved.
-        normalization: how observations were normalized at each of the three thetas, by its name; empty if not.
+        normalization: how observations were normalized at each of the three thetas, by its name; empty if never.
     """
 
     theta: FloatArray
@@ -114,30 +115,30 @@ class Run:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader must know: remarks of the training, and where the numbers of the history stopped changing."""
+        """What a reader must know: the remarks, and what the history shows, such as that learning stopped."""
         settings = self.settings
         return (*self.remarks, *judge_history(settings.risk, self.history, self.held_out_risk, settings.patience))
 
     @property
     def held_out_risk(self) -> float | None:
-        """The risk of theta by held-out episodes; optimistic, since theta was chosen by it. None if none were."""
+        """The risk of theta by held-out episodes; optimistic, since theta was chosen by it. None without any."""
         return None if self.judgment is None else self.judgment.risk
 
     @property
     def held_out_error(self) -> float | None:
-        """The standard error of that estimate; None where it cannot be told."""
+        """The standard error of `held_out_risk`; None where it cannot be estimated."""
         judged = self.judgment
         found = math.nan if judged is None else self.risk.standard_error(judged.values, judged.weights)
         return found if math.isfinite(found) else None
 
     @property
     def held_out_interval(self) -> tuple[float, float] | None:
-        """Its 95% bootstrap interval (low, high), which knows nothing of the choice; None if none were held out."""
+        """The 95% bootstrap interval (low, high) of `held_out_risk`, as if theta had not been chosen by it; or None."""
         return None if self._sure is None else self._sure.interval
 
     @property
     def held_out_flag(self) -> str | None:
-        """Why that interval should not be relied on; None where it may be."""
+        """Why `held_out_interval` should not be relied on; None where it may be."""
         return None if self._sure is None else self._sure.flag
 
     @cached_property
@@ -152,7 +153,7 @@ class Run:
 
     @property
     def held_out_reliable(self) -> bool:
-        """Whether there is a held-out risk whose interval may be relied on."""
+        """Whether there is a `held_out_risk` whose interval may be relied on."""
         return self.held_out_risk is not None and self.held_out_flag is None
 
     @property
@@ -168,7 +169,7 @@ class Run:
 
     @property
     def env_options(self) -> Mapping[str, Any] | None:
-        """The options of the environment that the run was trained on; refuse where its file could not hold them."""
+        """The options of the environment that the run was trained on; an error where its file could not hold them."""
         text = self.settings.env_options_text
         if self.given_options is None and text is not None:
             raise InputError("env_options", "be given again, since a file cannot hold those of this run", text)
@@ -192,10 +193,11 @@ class Run:
         Args:
             obs: one observation, as the environment shows it, or a batch of B along the first axis.
             greedy: True takes the likeliest action, or the mean of numbers; False draws one. None acts as the run was
-                trained and judged: it draws where its policy is random, as sharp as held-out episodes wanted it.
+                trained and judged: it draws where its policy is random.
 
         Returns:
-            an integer for a choice, otherwise an array; for a batch an array [B, ...].
+            an integer for a choice, otherwise an array; for a batch an array [B, ...], or a list of B actions that have
+            parts, as those of Tuple and Dict spaces.
         """
         return self._actor.act(obs, greedy)
 
@@ -204,35 +206,35 @@ class Run:
         return Actor(self.policy, self.theta, Translator.of_facts(self.settings.spaces), self.settings.seed)
 
     def player(self, *, seed: int = 0, greedy: bool = False, env: "gymnasium.Env[Any, Any] | None" = None) -> RunPlayer:
-        """Give who plays the trained policy step by step, with its memory if it has one; see `RunPlayer`.
+        """Give a player, which acts by the trained policy step by step, with its memory if it has one; see `RunPlayer`.
 
         Args:
-            seed: of the actions that are drawn.
+            seed: the seed of the actions that are drawn.
             greedy: take the likeliest action instead of drawing one.
-            env: whose spaces say how observations are read and actions written; None takes those of the environment
-                that the run was trained on.
+            env: an environment, whose spaces say how observations are read and actions written; None takes those of the
+                environment that the run was trained on.
         """
         facts = self.settings.spaces
         kept = None if facts is None else Translator.of_facts(facts)
         return RunPlayer(self.policy, self.theta, seed=seed, greedy=greedy, env=env, translator=kept)
 
     def export(self, path: str | Path) -> Path:
-        """Write the policy for those who use it without riskgrad: `.npz`, plain arrays, or `.onnx` (an extra).
+        """Write the policy for use without riskgrad: plain arrays in `.npz`, or a model in `.onnx` (an extra).
 
         A policy with memory takes the time and the return so far besides the observation; see docs/how-to/use.md.
 
         Args:
-            path: the file to write, of either ending.
+            path: the file to write, which ends in .npz or .onnx.
         """
         place = check_path("path", path)
         return export_policy(self.policy, self.theta, Translator.of_facts(self.settings.spaces), place)
 
     def plot(self, path: str | Path | None = None) -> Any:
-        """Draw how it learned, as a figure of matplotlib; see `rg.plot_run`."""
+        """Draw how the run learned, as a figure of matplotlib; see `rg.plot_run`."""
         return riskgrad.plot_run(self, path)
 
     def report(self, path: str | Path, **more: Any) -> Path:
-        """Write a page about the run on fresh episodes; see `rg.report` for what more it takes."""
+        """Write a page about the run, evaluated on fresh episodes; see `rg.report` for the other arguments."""
         return riskgrad.report(self, path, **more)
 
     def save(self, path: str | Path) -> None:
@@ -254,7 +256,7 @@ class Run:
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the environment behind where the run is copied or sent to another process."""
+        """Leave out the environment where the run is copied or sent to another process."""
         return {**self.__dict__, "given_env": None}
 
     def __repr__(self) -> str:
@@ -290,7 +292,7 @@ def run_from_facts(arrays: Arrays, facts: Facts, policy: Policy | None, risk: Ri
 
 
 def flatten_iterates(kept: Mapping[str, tuple[Policy, FloatArray]]) -> dict[str, FloatArray]:
-    """Give what a file holds of policies and their parameters: the parameters, and how each policy normalizes."""
+    """Give the arrays that a file holds of policies and their parameters: the parameters and the statistics."""
     found = {name: policy.arrays() for name, (policy, _) in kept.items() if policy.statistics is not None}
     return {**{name: theta for name, (_, theta) in kept.items()}, **_flatten(found)}
 
@@ -309,12 +311,12 @@ def _flatten(normalization: Mapping[str, Mapping[str, FloatArray]]) -> dict[str,
 
 
 def flatten_judgment(judgment: Judgment | None) -> dict[str, FloatArray]:
-    """Give what a file holds of what held-out episodes say; nothing where there is none."""
+    """Give the arrays that a file holds of a judgment; none where there is no judgment."""
     found = {} if judgment is None else vars(judgment)
     return {f"{JUDGMENT}{name}": np.asarray(value) for name, value in found.items() if value is not None}
 
 
 def read_judgment(arrays: Mapping[str, Any]) -> Judgment | None:
-    """Read what held-out episodes say from what a file holds; None where there is none."""
+    """Read a judgment from the arrays of a file; None where they hold none."""
     found = {name.removeprefix(JUDGMENT): array for name, array in arrays.items() if name.startswith(JUDGMENT)}
     return Judgment(float(found.pop("risk")), float(found.pop("mean")), **found) if found else None

@@ -1,16 +1,16 @@
 """How a signal stops a training, and how the program then ends.
 
 The first SIGINT (Ctrl-C), SIGTERM or SIGHUP is noted, and a line says so at once: the training stops after the
-iteration in progress, and `Stopped` is raised with the run so far. A second one raises it at once. A signal that
-was ignored when the training began, as under nohup, stays ignored. A worker process leaves signals to the one that
-started it, and stops when that one asks it to (see `crew`). Outside the main thread Python allows no handlers, and
+iteration in progress, and `Stopped` is raised with the run so far. A second signal raises it at once. A signal that
+was ignored when the training began, as under nohup, stays ignored. A worker process leaves signals to the process that
+started it, and stops when that process asks it to (see `crew`). Outside the main thread Python allows no handlers, and
 signals are left alone.
 
 `Stopped` is a KeyboardInterrupt, so that it ends a loop of trainings too, even one that catches every Exception. A
 script that does not catch it ends with one line instead of a traceback, and with the exit code that a shell gives a
 program that such a signal ended: 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP. In the foreground of a terminal
-Ctrl-C ends it by the signal itself, whose exit code is 130 as well: otherwise a shell would go on with the next command
-of its own loop.
+Ctrl-C ends the script by the signal itself, whose exit code is 130 as well: otherwise a loop in the shell would go on
+with its next command.
 """
 
 import atexit
@@ -41,7 +41,7 @@ class StopRequest:
 
     Attributes:
         signal: the name of the signal that was noted; empty before.
-        run: what is handed back; None before that is known.
+        run: the run that is handed back; None before it is known.
     """
 
     def __init__(self, tell: Callable[[int], None] | None = None) -> None:
@@ -83,7 +83,7 @@ class StopRequest:
 
 
 def stop_here(number: int) -> None:
-    """Let what is trained in this process stop after the iteration, for a signal that another process got."""
+    """Stop every training in this process after its iteration, for a signal that another process received."""
     for request in _open:
         request.signal = signal.Signals(number).name
 
@@ -100,7 +100,7 @@ def say_at_once(words: str) -> None:
 
 
 def say_if_uncaught(stopped: Stopped) -> Stopped:
-    """Let a script that does not catch this end with one line and its exit code; everything else ends as before."""
+    """Make a script that does not catch `Stopped` end with one line and its exit code; give the exception back."""
     before = sys.excepthook
     if before in _hooks:
         return stopped
@@ -119,10 +119,10 @@ def say_if_uncaught(stopped: Stopped) -> Stopped:
 
 
 def leave(name: str) -> NoReturn:
-    """End the program as one that a signal ended, after all that is to be done at its end.
+    """End the program like one that a signal ended, after its exit handlers have run.
 
     Args:
-        name: of the signal.
+        name: the name of the signal.
     """
     number = signal.Signals[name]
     if number == signal.SIGINT and _in_foreground():
@@ -136,7 +136,7 @@ def leave(name: str) -> NoReturn:
 
 
 def _in_foreground() -> bool:
-    """Say whether this program is what a terminal's Ctrl-C is meant for."""
+    """Say whether this program is in the foreground of a terminal, where Ctrl-C is meant for it."""
     try:
         handle = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
     except (OSError, AttributeError):

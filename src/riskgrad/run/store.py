@@ -49,7 +49,7 @@ class Recorder:
 
     Args:
         folder: the run's folder; made if it is not there.
-        length: bytes of the history to keep, from a checkpoint; what follows is of iterations that will be repeated.
+        length: bytes of the history to keep, from a checkpoint; later lines are of iterations that will be repeated.
     """
 
     def __init__(self, folder: Path, length: int = 0) -> None:
@@ -78,7 +78,7 @@ class Recorder:
             refuse("write", self._folder, error, "the last checkpoint is whole; free some space and resume")
 
     def sync(self) -> int:
-        """Bring the history to the disk and give its length in bytes, for a checkpoint."""
+        """Flush the history to the disk, and give its length in bytes for a checkpoint."""
         self._refuse_removed()
         try:
             self._history.flush()
@@ -88,7 +88,7 @@ class Recorder:
             refuse("write", self._folder, error, "the last checkpoint is whole; free some space and resume")
 
     def _refuse_removed(self) -> None:
-        """Refuse to write into a history that no path leads to any more, or to begin a new folder in its place."""
+        """Refuse to go on where the history was removed, moved or replaced while it is open."""
         try:
             there = os.path.samestat(os.fstat(self._history.fileno()), (self._folder / HISTORY).stat())
         except FileNotFoundError:
@@ -105,7 +105,7 @@ class Recorder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        # what cannot be flushed now was reported when it was written
+        # an error of flushing was already reported when the line was written
         with contextlib.suppress(OSError):
             self._files.close()
 
@@ -114,9 +114,9 @@ def read_history(folder: Path, length: int, iterations: int) -> tuple[list[Line]
     """Read the lines that a checkpoint refers to, as far as they are whole, and say what is missing.
 
     Args:
-        folder: of the run.
-        length: bytes of the history.
-        iterations: how many were done: 0, 1 ..., a line for each, in order.
+        folder: the run's folder.
+        length: bytes of the history that the checkpoint refers to.
+        iterations: how many iterations were done; the history has a line for each, in order.
 
     Returns:
         the lines whose checksums match, each iteration once and in order; and a note, empty if nothing is missing.
@@ -132,7 +132,7 @@ def read_history(folder: Path, length: int, iterations: int) -> tuple[list[Line]
     found: list[Line] = []
     strange = 1 if rest else 0
     for text in ended:
-        line = _checked(text)
+        line = _read_history_line(text)
         last = found[-1]["iteration"] if found else -1
         if line is not None and last < line["iteration"] < iterations:
             found.append(line)
@@ -148,13 +148,13 @@ def read_history(folder: Path, length: int, iterations: int) -> tuple[list[Line]
 
 
 def _with_check(line: Mapping[str, Any]) -> bytes:
-    """Write a line of the history with the checksum of what is before it as its last entry."""
+    """Give a line of the history as bytes; its last entry is the checksum of the line without it."""
     plain = as_json(line).encode()
     return plain[:-1] + CHECK % zlib.crc32(plain) + b"\n"
 
 
-def _checked(text: bytes) -> Line | None:
-    """Read a line of the history; None if it is not what was written."""
+def _read_history_line(text: bytes) -> Line | None:
+    """Read a line of the history; None if its checksum does not match, or if it is not a line of a history."""
     cut = len(text) - len(CHECK % 0)
     plain = text[: max(cut, 0)] + b"}"
     if text[max(cut, 0) :] != CHECK % zlib.crc32(plain):
@@ -162,7 +162,7 @@ def _checked(text: bytes) -> Line | None:
     try:
         line: Line = json.loads(plain)
         check_line("a line", line)
-    except (ValueError, RecursionError, DamagedFileError):  # a checksum that is right proves no good will
+    except (ValueError, RecursionError, DamagedFileError):  # content with a right checksum may still be hostile
         return None
     return line
 
@@ -181,7 +181,7 @@ def read_bytes(path: Path, length: int) -> bytes:
 
 
 def append_bytes(path: Path, length: int, content: bytes) -> None:
-    """Append to a file after its first `length` bytes, and bring it to the disk; what followed them is let go."""
+    """Append to a file after its first `length` bytes, and flush it to the disk; what followed them is discarded."""
     try:
         with _open_after(path, length) as file:
             file.write(content)
@@ -192,7 +192,7 @@ def append_bytes(path: Path, length: int, content: bytes) -> None:
 
 
 def _open_after(path: Path, length: int) -> BinaryIO:
-    """Open a file to write after its first `length` bytes; refuse one that is shorter. What followed them is let go."""
+    """Open a file to write after its first `length` bytes, without what followed them; refuse a shorter file."""
     size = size_of(path)
     if size < length:
         raise DamagedFileError(f"{path} is shorter than its checkpoint says: {size} bytes of {length}")
@@ -204,7 +204,7 @@ class Store:
 
     Attributes:
         found: the checkpoint to go on from; None for a run that begins.
-        history: its lines so far.
+        history: the lines of the history up to that checkpoint.
     """
 
     def __init__(self, folder: Path, found: Checkpoint | None, history: list[Line], recorder: Recorder) -> None:
@@ -219,12 +219,12 @@ class Store:
     def checkpoint(
         self, iteration: int, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], log: StepLog | None = None
     ) -> None:
-        """Write a checkpoint that knows how long the history is, and the log of steps after its new blocks."""
+        """Append the new blocks of the log, and write a checkpoint with the lengths of the history and the log."""
         lengths = {"history_bytes": self._recorder.sync(), "log_bytes": self._append_log(log)}
         save_checkpoint(self._folder, iteration, arrays, {**facts, **lengths})
 
     def _append_log(self, log: StepLog | None) -> int:
-        """Bring the blocks that are new to the disk, and give the length of the log in bytes."""
+        """Write the new blocks of the log to the disk, and give the length of the log in bytes."""
         new = log.length - self._logged if log is not None else 0
         if log is None or new == 0:
             return self._log_bytes
@@ -254,9 +254,9 @@ def open_store(folder: str | Path | None, resume: str | Path | None, settings: S
     """Open the folder of a run.
 
     Args:
-        folder: for a new run; refused if it already holds one.
-        resume: for a run that goes on if the folder holds one, and begins otherwise.
-        settings: what the run is asked to do; must be what it began with.
+        folder: the folder of a new run; refused if it already holds a run.
+        resume: the folder of a run that goes on if the folder holds one, and begins otherwise.
+        settings: what the run is asked to do; for a run that goes on, they must be those that it began with.
 
     Yields:
         the open store.

@@ -1,4 +1,4 @@
-"""A run in a few lines, as a notebook shows it."""
+"""The summary of a run that a notebook shows."""
 
 from typing import TYPE_CHECKING
 

@@ -3,8 +3,8 @@
     with rg.run.TensorBoard("logs/averse") as board:
         rg.train("two-roads", "cvar:0.1", callback=board)
 
-The step of every curve is the iteration. TensorBoard itself is not needed to write; `pip install riskgrad[tensorboard]`
-brings what is.
+The step of every curve is the iteration. TensorBoard itself is not needed to write event files;
+`pip install riskgrad[tensorboard]` installs what is needed.
 """
 
 import time
@@ -39,10 +39,10 @@ SCALARS: Final = {
 
 @checks_fields
 class TensorBoard:
-    """Write event files; a context manager, or call `close` at the end.
+    """A callback that writes event files; use it as a context manager, or call `close` at the end.
 
     Args:
-        folder: where to; made if it is not there.
+        folder: where the files are written; made if it is not there.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -79,7 +79,7 @@ class TensorBoard:
             self._returns = None
 
     def close(self) -> None:
-        """Bring everything to the disk."""
+        """Write everything to the disk, and close the files."""
         self._writer.close()
 
     def __enter__(self) -> Self:

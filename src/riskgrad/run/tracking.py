@@ -4,7 +4,7 @@
         rg.train("two-roads", "cvar:0.1", callback=tracker)
 
 Every tracker gets the numbers under the names of TensorBoard's curves, with the iteration as the step. The keywords
-besides its name are passed on when it starts a run: to `wandb.init`, to `trackio.init`, and for MLflow to
+besides the tracker's name are passed on when its run is started: to `wandb.init`, to `trackio.init`, and for MLflow to
 `set_experiment` and `start_run`. A tracker is an extra: `pip install riskgrad[wandb]`, `[mlflow]` or `[trackio]`.
 """
 
@@ -21,11 +21,11 @@ Log = Callable[[dict[str, float], int], None]
 
 
 class Tracker:
-    """Send numbers to a tracker; a context manager, or call `close` at the end.
+    """A callback that sends numbers to a tracker; use it as a context manager, or call `close` at the end.
 
     Args:
         to: "wandb", "mlflow" or "trackio".
-        options: what the tracker begins a run with, such as project="roads".
+        options: keywords with which the tracker's run is started, such as project="roads".
     """
 
     def __init__(self, to: str, **options: Any) -> None:

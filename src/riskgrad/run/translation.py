@@ -2,9 +2,9 @@
 
     B observations
 
-A run keeps the observation and action spaces of its environment (`riskgrad.descriptions`). They tell one observation
-from a batch: for Discrete and Box spaces by the number of axes; for Tuple and Dict spaces a list is a batch, and so are
-parts with one more axis, as Gymnasium's vector environments give them.
+A run keeps the observation and action spaces of its environment (`riskgrad.descriptions`). They distinguish one
+observation from a batch: for Discrete and Box spaces by the number of axes; for Tuple and Dict spaces a list is a
+batch, and so are parts with one more axis, as Gymnasium's vector environments give them.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ from riskgrad.types import Choice, ObservationKind, States
 
 
 class Translator:
-    """Reads observations and writes actions.
+    """Reads observations and writes actions in the form of an environment's spaces.
 
     Args:
         seen: the observation space.
@@ -51,7 +51,7 @@ class Translator:
 
     @property
     def firsts(self) -> tuple[int, Any]:
-        """The number of the first state of a Discrete space, else 0; and that of the first choice, or of several."""
+        """The number of the first state, 0 if the space is not Discrete, and of the first choice of each component."""
         numbers = [getattr(space, "start", 0) for space in (self._seen, self._taken)]
         return int(numbers[0]) if np.ndim(numbers[0]) == 0 else 0, np.ravel(numbers[1])
 
@@ -69,8 +69,8 @@ class Translator:
         return room, batch is None
 
     def write(self, actions: NDArray[Any], single: bool) -> Any:
-        """Give what the environment takes: an integer or an array for one action, arrays [B, ...] for a batch."""
-        if single or self._writer.assemble is not None:  # parts of a batch stay together, action by action
+        """Give one action as the environment takes it, or a batch: an array [B, ...], or a list if they have parts."""
+        if single or self._writer.assemble is not None:  # a batch of actions with parts is a list
             written = self._writer.one_by_one(actions)
             return written[0] if single else written
         return self._writer.write(actions)
@@ -84,7 +84,7 @@ class Translator:
 
 
 def _count(space: Space[Any], found: Any) -> int | None:
-    """Give how many observations a batch has, by its first part; None where it is no batch."""
+    """Give how many observations a batch has, read off its first part; None where `found` is a single one."""
     if has_parts(space):
         try:
             part, each = split(space, found)[0]

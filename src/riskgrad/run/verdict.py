@@ -1,7 +1,8 @@
 """Notes at the end of a run: where its numbers stopped changing, and what to try.
 
-At most one note is given, the first of these that holds: the measure was flat, held-out episodes could not tell
-iterates apart, or the policy stopped learning. A run that has converged stops changing too; the note allows for that.
+At most one of these notes is given, the first that holds: the measure was the same for all policies, held-out episodes
+could not tell iterates apart, or the policy stopped learning. A run that has converged stops changing too; the last
+note allows for that.
 
 Another note is given where a learned model expects clearly different returns than the episodes have: the model takes
 observations for states, and in this environment they do not determine what follows.
@@ -13,23 +14,23 @@ from typing import Any, Final
 
 from riskgrad.types import Line
 
-FEWEST: Final = 5  # lines of a history from which it can be said to stand still
-STANDING: Final = 0.25  # the last part of a run in which it must; a bonus that fades lets many stand at the very end
-NO_GRADIENT: Final = 1e-9  # of the largest one in the run
-CLEARLY: Final = 6.0  # standard errors by which a model must be wrong to mislead
-APART: Final = 0.2  # and standard deviations of the return
-ROUNDING: Final = 1e-6
-NO_ENTROPY: Final = 1e-6  # of the largest one in the run
+FEWEST: Final = 5  # the fewest lines of a history that notes are based on
+STANDING: Final = 0.25  # the last part of a run in which nothing changes; the fading bonus stops many at the very end
+NO_GRADIENT: Final = 1e-9  # a gradient of at most this part of the largest one in the run counts as 0
+CLEARLY: Final = 6.0  # a model misleads if it is wrong by more than this many standard errors,
+APART: Final = 0.2  # and by more than this many standard deviations of the return
+ROUNDING: Final = 1e-6  # of the mean return; a smaller difference is due to rounding
+NO_ENTROPY: Final = 1e-6  # a randomness of at most this part of the largest one in the run counts as 0
 
 
 def judge_history(risk: str, history: Sequence[Line], held_out: float | None, patience: int | None = None) -> list[str]:
-    """Give the notes on a history; none where its numbers kept changing and the model was right.
+    """Give the notes on a history; none where its numbers kept changing and the learned model was right.
 
     Args:
         risk: the name of the measure.
         history: a line for each iteration.
         held_out: the risk of the kept policy by held-out episodes, or None.
-        patience: that the run had, or None.
+        patience: the patience of the run, or None.
     """
     if len(history) < FEWEST:
         return []
@@ -55,7 +56,7 @@ def _find_flat(risk: str, history: Sequence[Line]) -> str | None:
 def _find_constant(risk: str, history: Sequence[Line], held_out: float | None) -> str | None:
     values = _column(history, "held_out")
     if history[0].get("held_out") is None:
-        # where late iterates alone are judged, the run may have converged before; the first batch says where it began
+        # where only late iterates are judged, the run may have converged before: compare with the first batch
         values = [history[0].get("risk"), *values]
     if held_out is None or len(values) < 2 or {*values, held_out} != {held_out}:
         return None
@@ -83,7 +84,7 @@ def _find_standstill(risk: str, history: Sequence[Line], patience: int | None) -
 
 
 def _find_misled(history: Sequence[Line]) -> str | None:
-    """Note where the means of late batches clearly differ from those that a learned model foresaw."""
+    """Give a note if the means of late batches clearly differ from those that a learned model foresaw."""
     lines = [line for line in history if line.get("foreseen") is not None and line.get("mean_error") is not None]
     late = lines[-max(FEWEST, math.ceil(STANDING * len(history))) :]
     if len(late) < FEWEST:

@@ -232,7 +232,7 @@ class CompiledSource(Source):
             horizon=self.horizon,
             discount=self.discount,
             episodes=episodes,
-            memory=_shown(policy.memory),
+            memory=_as_shown_memory(policy.memory),
             values=np.empty(len(thetas) * episodes),
             lengths=np.empty(len(thetas) * episodes, dtype=np.int64),
         )
@@ -241,7 +241,7 @@ class CompiledSource(Source):
         return f"compiled {self.env.id}, horizon {self.horizon}, discount {self.discount:g}"
 
 
-def _shown(memory: Memory | None) -> ShownMemory:
+def _as_shown_memory(memory: Memory | None) -> ShownMemory:
     """Give a memory as the loop reads it."""
     if memory is None:
         return NO_MEMORY

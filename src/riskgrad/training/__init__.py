@@ -1,7 +1,7 @@
 """The loop around an algorithm: the problem it sees, batches, held-out judging, the record, checkpoints, stopping.
 
-An algorithm is a frozen value with one method, `step(problem, state) -> (state, info)`; nothing here knows one by name.
-The names exported here are what an algorithm of your own needs.
+An algorithm is a frozen value with a method `step(problem, state) -> (state, info)`; the loop depends on no particular
+algorithm. The names exported here are those that you need to write an algorithm of your own.
 """
 
 from riskgrad.training.algorithm import Algorithm as Algorithm

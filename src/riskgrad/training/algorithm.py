@@ -3,8 +3,8 @@
 
     step(problem, state) -> (state, info)
 
-Everything that a step draws is keyed by the seed and the iteration, so that training can stop after any step and go on
-later, to the bit. An option that is not given is None until `fill_options` asks the rule beside it.
+All random numbers of a step are keyed by the seed and the iteration, so that training can stop after any step and go on
+later with the same bits. An option that is not given is None until `fill_options` applies the rule of its field.
 
 To add an algorithm: a file in `algorithms/` with a final, frozen dataclass that is an `Algorithm`.
 """
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Arm:
-    """One of several ascents side by side.
+    """One ascent of a race.
 
     Attributes:
-        theta: where it is [d].
+        theta: its current parameters [d].
         moments: what it remembers of the gradients so far.
     """
 
@@ -51,13 +51,13 @@ class State:
 
     Attributes:
         iteration: iterations done, k.
-        policy: what acts by theta; its statistics move where observations are normalized.
+        policy: the policy that theta is for; its statistics move where observations are normalized.
         theta: theta_k [d].
         moments: what the ascent remembers of the gradients so far.
         arms: the ascents of a race that are still in it, by name; empty without a race.
         log: the steps that were played, for an algorithm that learns from all of them; None for others.
         log_length: blocks of the log that belong to this state; later ones do not.
-        sharpness: by which factor of its preferences the policy is best in a learned model.
+        sharpness: the factor of the policy's preferences that is best in the learned model; 1 where none is learned.
         critic: the critic of quantiles, for an algorithm that learns one; None for others.
     """
 
@@ -79,8 +79,8 @@ class Info:
     Attributes:
         line: what to record: risk, mean, gradient_norm, gradient_error, ess, events ...
         episodes: how many episodes were sampled.
-        returns: of the episodes behind it, as they were played, for callbacks; None where there are none.
-        looked: further episodes, by which ascents were compared.
+        returns: returns of these episodes, for callbacks, of any shape; None where there are none.
+        looked: how many further episodes were played to compare ascents.
         notes: what a reader of the result must know.
     """
 
@@ -100,7 +100,7 @@ class Circumstances:
         plan: the numbers of the main theorem, for the paper's schedule.
         dim: number of parameters d.
         has_density: whether the policy draws its actions.
-        slope: how many episodes the measure needs to show itself, see `training.plan.find_slope`.
+        slope: about how many episodes it takes to tell the measure from the mean; see `training.plan.find_slope`.
         has_bonus: whether random actions are rewarded.
         max_episodes: the budget in episodes; None without one.
         is_log: whether episodes are logged, so that none can be played.
@@ -122,13 +122,14 @@ class Circumstances:
 
 @dataclass(frozen=True)
 class Defaults:
-    """Defaults of an algorithm for a kind of observation, where the general rules do not suit it.
+    """An algorithm's defaults for a kind of observation, where the general rules do not suit it.
 
     Attributes:
-        policy: by name; None for the source's usual one.
-        rescales: whether it is shown observations in units of their spread.
-        step: of Adam; None for one that fits the policy.
-        levels: the part of a run that a path through smaller tails takes, where "auto" is no race; None for the usual.
+        policy: the name of a policy; None for the source's default.
+        rescales: whether the policy is shown observations in units of their spread.
+        step: the step size of Adam; None for the default of the policy.
+        levels: the part of a run that the default path to a measure of a bad tail takes, through ever smaller tails;
+            None for the general default.
     """
 
     policy: str | None = None
@@ -149,14 +150,14 @@ class Algorithm(ABC):
     """An algorithm with its own options.
 
     Attributes:
-        name: how a string calls it.
+        name: the name of the algorithm in a string.
         needs_influence: whether the measure must have an influence function.
         needs_density: whether the policy must have a density, for ratios or scores.
         needs_steps: whether the source must keep the steps of its episodes.
         takes_log: whether it can learn from logged episodes.
         races: whether several ways to the measure are tried side by side.
         sharpens: whether held-out episodes also choose how sharp the kept policy is.
-        least_episodes: fewest episodes of an estimate that a small budget leaves.
+        least_episodes: the fewest episodes of an estimate, however small the budget.
         preference: "auto" takes the largest among the algorithms that can train (`prefer`); 0 is never taken.
         episodes: m, the episodes of each estimate or batch.
         behavior: who acts: "current", or a pair (policy, theta).
@@ -184,29 +185,29 @@ class Algorithm(ABC):
         """Take one iteration from theta_k to theta_{k+1}."""
 
     def count_estimates(self, has_bonus: bool) -> int:
-        """Give how many times m episodes one iteration samples."""
+        """Give how many batches of m episodes one iteration samples."""
         del has_bonus
         return 1
 
     def count_judgments(self, iterations: int, has_states: bool) -> int:
-        """Give how often held-out episodes are played in a run of N iterations, the last iterate's among them."""
+        """Give how many times held-out episodes are played in a run of N iterations, including for the last iterate."""
         del has_states
         return min(TIMES_JUDGED, iterations) + 1
 
     @classmethod
     def prefer(cls, gives: ObservationKind | None) -> int:
-        """Say how strongly "auto" prefers it for these observations; the largest wins."""
+        """Give the preference of "auto" for this algorithm on these observations; the largest wins."""
         del gives
         return cls.preference
 
     @classmethod
     def defaults_for(cls, gives: ObservationKind | None) -> Defaults:
-        """Give its defaults for these observations."""
+        """Give the algorithm's defaults for these observations."""
         del gives
         return Defaults()
 
     def fill_options(self, circumstances: Circumstances) -> Self:
-        """Give the algorithm with every option that was not given filled by its rule, in the order of the fields."""
+        """Give the algorithm with every option that is None set by its rule, in the order of the fields."""
         own: Any = self
         for name, facts in facts_of(own).items():
             if getattr(own, name) is None:
@@ -218,7 +219,7 @@ class Algorithm(ABC):
         check_options(self)
 
     def options(self) -> dict[str, Any]:
-        """Give the algorithm's own options by name, as a file can hold them."""
+        """Give the algorithm's own options by name, as values that a file can hold."""
         plain = (bool, int, float, str, type(None))
         own: Any = self
         values = {name: getattr(own, name) for name in facts_of(own)}
@@ -243,7 +244,7 @@ def choose_algorithm(
         risk: the measure.
         policy: what is trained.
         source: where episodes come from.
-        schedule: "practical" or "paper"; the latter has no algorithm with a race.
+        schedule: "practical" or "paper"; with the latter "auto" takes no algorithm that races.
     """
     kind = _choose_kind(given, risk, policy, source, schedule)
     words = given.partition(":")[2].lower() if isinstance(given, str) else ""
@@ -261,7 +262,7 @@ def find_usual_policy(given: str | Algorithm, risk: RiskMeasure, source: Source,
 def _choose_kind(
     given: str | Algorithm, risk: RiskMeasure, policy: Policy | None, source: Source, schedule: str
 ) -> Any:
-    """Give the class of the algorithm that was given, or that "auto" takes; without a policy, for a random one."""
+    """Give the class of the given algorithm, or the one that "auto" takes; no policy stands for a random one."""
     if isinstance(given, Algorithm):
         return type(given)
     if not isinstance(given, str):
@@ -288,7 +289,7 @@ def _read_words(text: str, words: str) -> dict[str, Any]:
 def _find_misfit(
     kind: Any, risk: RiskMeasure, policy: Policy | None, source: Source
 ) -> tuple[str, str, object, str] | None:
-    """Say why an algorithm cannot train; None if it can."""
+    """Give why an algorithm cannot train: argument, rule, value and advice for an `InputError`; None if it can."""
     if policy is not None and kind.needs_density and not policy.has_density:
         advice = "OnP-SF needs neither: rg.OnPSF() or algorithm='onp-sf'"
         return "policy", f"be random for the ratios and scores of {kind.name}", policy, advice
@@ -325,5 +326,5 @@ def set_options(kind: Any, given: Mapping[str, Any]) -> Algorithm:
 
 
 def _text(value: Any) -> str:
-    """Give a pair (policy, theta) by its policy, anything else as it prints."""
+    """Give the text of a value; for a pair (policy, theta) that of the policy."""
     return str(cast("tuple[Any, ...]", value)[0]) if isinstance(value, tuple) else str(value)

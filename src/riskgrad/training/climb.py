@@ -1,13 +1,16 @@
 """Ascent steps on one batch, each reweighted to the theta that it starts from.
 
-The paper takes one step per batch. On a batch of the current policy more steps are taken, as long as its effective
-sample size stays above a floor, a share of its m episodes (see `riskgrad.weights`). Below the floor it says too little:
+The paper takes one step per batch. Here up to `steps_per_batch` steps are taken, as long as the effective sample size
+of the batch stays above a floor, a share of its m episodes (see `riskgrad.weights`). Below the floor the batch says too
+little about the policy:
 
 - for perturbed policies that are too far from theta, mu is halved until they are not;
-- a step that would lead below it is halved, then refused, if the next batch will not be the new policy's own;
-- if theta itself is below it, no step is taken on this batch.
+- where batches are not drawn from the current policy, a step that would lead below the floor is halved until it does
+  not, or refused;
+- if theta itself is below the floor, no more steps are taken on this batch.
 
-Each is an event in the record of the run. A floor of 0 switches all of them off.
+The record of the run notes as events what was halved or refused, and a batch on which no step was taken. A floor of 0
+switches these guards off.
 """
 
 from collections.abc import Callable, Iterator
@@ -44,20 +47,20 @@ def check_behavior(name: str, behavior: Any) -> "str | tuple[Policy, ArrayLike]"
 
 
 def find_floor(case: Circumstances, own: Algorithm) -> float:
-    """Give the default floor of the effective sample size: lower where no fresh batch of the current policy comes."""
+    """Give the default floor of the effective sample size: 0.9 for fresh batches of the current policy, else 0.1."""
     return 0.9 if own.behavior == "current" and not own.reuse_batch and not case.is_log else 0.1
 
 
 @dataclass(frozen=True)
 class Point:
-    """Where a gradient is wanted.
+    """A theta at which a gradient is wanted.
 
     Attributes:
         number: which step on the batch, from 0.
         rho: the measure that this iteration optimizes.
-        theta: where [d].
-        weights: psi at theta [m]; None where this policy acted.
-        size: how many episodes the weighted batch is worth.
+        theta: the parameters [d].
+        weights: psi at theta [m]; None where the policy at theta acted.
+        size: how many episodes the weighted batch is worth (see `riskgrad.weights`).
     """
 
     number: int
@@ -69,12 +72,12 @@ class Point:
 
 @dataclass(frozen=True)
 class Reweighting(Algorithm):
-    """An algorithm that climbs on reweighted batches: the options that all of them have.
+    """An algorithm that climbs on reweighted batches, with the options that all such algorithms share.
 
     Attributes:
         behavior: who acts: "current", or a pair (policy, theta).
-        reuse_batch: draw one batch for the whole run; outside the guarantee.
-        steps_per_batch: most ascent steps on one batch; 1 is the paper's.
+        reuse_batch: draw one batch for the whole run; the guarantee does not cover this.
+        steps_per_batch: most ascent steps on one batch; the paper takes 1.
         ess_floor: least effective sample size, as a part of m, for a batch to be used; 0 switches the guards off.
     """
 
@@ -101,7 +104,7 @@ class Climb:
 
     Attributes:
         batch: the episodes.
-        events: what happened; to be added to.
+        events: what happened, in words; an algorithm may add to it.
     """
 
     def __init__(self, problem: Problem, state: State, own: Reweighting) -> None:
@@ -113,9 +116,9 @@ class Climb:
         self.events: list[str] = []
 
     def points(self) -> Iterator[Point]:
-        """Give the points at which a gradient is wanted, until the steps are taken or the batch is worth too little.
+        """Give the points at which a gradient is wanted, until all steps are taken or the batch is worth too little.
 
-        The caller calls `ascend` at each.
+        The caller must call `ascend` after each point.
         """
         m = len(self.batch.values)
         for number in range(self._most):
@@ -132,7 +135,7 @@ class Climb:
             yield Point(number, self._problem.way.measure(self._line["path"]), theta, weights, size)
 
     def ascend(self, gradient: Gradient, size: float) -> None:
-        """Take a step along a gradient that `size` episodes are behind."""
+        """Take a step along a gradient from a batch that is worth `size` episodes."""
         state, problem = self._now, self._problem
         uphill = gradient.vector + problem.bonus(self._start, state.theta, self.batch)
         theta, moments = problem.ascent.step(state.theta, uphill, state.moments)
@@ -155,7 +158,7 @@ class Climb:
         return state, Info({**self._line, "events": self.events}, self._sampled, self.batch.values)
 
     def _describe(self, psi: FloatArray | None, size: float) -> dict[str, Any]:
-        """Give what the record says of where the iteration begins, by weights psi [m] worth `size` episodes."""
+        """Give the record of the theta where the iteration begins, from weights psi [m] worth `size` episodes."""
         values, risk, path = self.batch.values, self._problem.risk, self._problem.path_weight(self._start)
         weights = np.ones(len(values)) if psi is None else psi
         return {
@@ -174,16 +177,16 @@ class Climb:
 def shorten_step(
     worth_of: Callable[[FloatArray], float], theta: FloatArray, moved: FloatArray, least: float
 ) -> tuple[FloatArray, str | None]:
-    """Shorten a step until the batch is still worth enough where it leads; theta itself if that does not help.
+    """Halve a step until the batch is worth enough where it leads; give theta itself if no length will do.
 
     Args:
-        worth_of: theta [d] -> worth of the batch there.
-        theta: from where [d].
-        moved: to where [d].
+        worth_of: theta [d] -> how many episodes the batch is worth there.
+        theta: where the step begins [d].
+        moved: where the whole step leads [d].
         least: the worth that is enough; 0 for any.
 
     Returns:
-        where to, and what happened, or None.
+        where the shortened step leads [d], and what happened in words, or None if the whole step was taken.
     """
     if least == 0.0:
         return moved, None

@@ -1,19 +1,19 @@
 """The loop around an algorithm: the record, checkpoints, held-out judging, theta_R, patience, stopping on signals.
 
-Everything that a step draws is keyed by the seed and k, so the loop can stop after any iteration and go on later, to
-the bit. The policy stays the same, unless observations are normalized: then its statistics move (see `normalization`),
-and a theta has a meaning only together with its statistics. They are kept with each theta that is kept.
+All random numbers of a step are keyed by the seed and k, so the loop can stop after any iteration and go on later with
+the same bits. The policy stays the same, unless observations are normalized: then its statistics move (see
+`normalization`), and a theta has a meaning only together with its statistics. Both are kept together.
 
 theta_R of the paper (R uniform on theta_0 .. theta_{N-1}) is kept by a reservoir of one: theta_k replaces it with
 probability 1 / (k + 1), so that an interrupted run has one as well.
 
 The best iterate is chosen by held-out episodes, which no step has used and which count in the cost. At most 5
-iterates are judged, the first and the last among them. Where the current policy acts, each plays fresh episodes, with
-the same random numbers for all, so that they compare well. Otherwise one held-out batch of the policy that acts is
-reweighted for each iterate. An algorithm that sharpens compares late iterates only, and has held-out episodes choose
-how sharp the best of them is (see `sharpness`).
+iterates are judged, the first and the last among them. Where the current policy acts, each iterate plays fresh
+episodes, with the same random numbers for all, so that differences show clearly. Otherwise one held-out batch of the
+policy that acts is reweighted for each iterate. An algorithm that sharpens compares late iterates only, and held-out
+episodes also choose how sharp the kept policy is (see `sharpness`).
 
-When a run is stopped before its end, its last iterate is judged before the best is chosen. The verdict is in the run
+When a run is stopped before its end, its last iterate is judged before the best is chosen. This judgment is in the run
 that is returned, and in the last checkpoint for `rg.load`. A resumed run ignores it, and ends as if it had never been
 stopped.
 """
@@ -52,7 +52,7 @@ class Judge:
     Attributes:
         rule: (policy, theta [d]) -> what held-out episodes say; None where they say too little.
         first: episodes sampled when the first iterate is judged.
-        later: episodes sampled for each later one.
+        later: episodes sampled when a later iterate is judged.
     """
 
     rule: Callable[[Policy, FloatArray], Judgment | None]
@@ -83,7 +83,7 @@ def find_judge(problem: Problem, floor: float) -> Judge | None:
 def _judge_by_weights(
     problem: Problem, apart: Callable[[Policy], Episodes], floor: float
 ) -> Callable[[Policy, FloatArray], Judgment | None]:
-    """Give how iterates are judged by episodes of another policy, which are drawn when the first one is."""
+    """Give the rule that judges iterates by episodes of another policy, drawn when the first iterate is judged."""
     risk, drawn = problem.risk, list[Episodes]()
 
     def judge(policy: Policy, theta: FloatArray) -> Judgment | None:
@@ -104,12 +104,12 @@ def run_training(plan: Plan, options: TrainOptions, told: Sequence[Callback], st
 
     Args:
         plan: the problem and the algorithm.
-        options: where it is kept, and how often.
-        told: who is told of each iteration, and may end the run.
-        stop: knows of signals.
+        options: where the run is kept, and how often a checkpoint is written.
+        told: callbacks that are called after each iteration, and may end the run.
+        stop: notes the signals that ask the run to stop.
 
     Returns:
-        the run, to its end or to where a callback ended it; a signal raises `Stopped`, which has the run so far.
+        the run, at its end or where a callback ended it; after a signal `Stopped` is raised with the run so far.
     """
     judge = find_judge(plan.problem, plan.algorithm.ess_floor)
     kept = options.folder is not None or options.resume is not None
@@ -155,7 +155,7 @@ def _tell(told: Sequence[Callback], line: Line, theta: FloatArray, returns: Floa
 
 
 def _keep(plan: Plan, store: Store, progress: Progress, handed: Progress | None = None) -> None:
-    """Write a checkpoint, with what is handed back beside the state if that is not the same."""
+    """Write a checkpoint; where the run that is handed back differs from the state to go on from, add it."""
     arrays, facts = progress.arrays(), progress.facts(plan.settings)
     if handed is not None:
         arrays, facts = {**arrays, **handed.handed_arrays()}, {**facts, **handed.handed_facts()}
@@ -168,7 +168,7 @@ def _say_why(plan: Plan, progress: Progress, signal: str) -> str:
 
 
 def _judge_stopped(plan: Plan, judge: Judge | None, progress: Progress, signal: str) -> Progress:
-    """Judge the iterate that a run was stopped at; what it goes on from stays as if it had not been."""
+    """Give a copy of the progress in which the last iterate is judged; the given progress stays as it is."""
     handed = replace(progress, remarks=list(progress.remarks))
     if judge is not None and judge.later:
         # a large budget plans many held-out episodes; a stop plays no more of them than the training did so far
@@ -209,7 +209,7 @@ def _start_or_resume(plan: Plan, store: Store | None, versions: dict[str, str]) 
 
 
 def _is_done(plan: Plan, progress: Progress) -> bool:
-    """Say whether all iterations are done, or the run has not improved for too long."""
+    """Say whether all iterations are done, or the run has converged by its patience."""
     patience, history = plan.settings.patience, progress.history[: progress.state.iteration]
     return progress.state.iteration >= plan.problem.iterations or has_converged(history, patience)
 
@@ -217,7 +217,8 @@ def _is_done(plan: Plan, progress: Progress) -> bool:
 def _advance(plan: Plan, judge: Judge | None, before: Progress) -> tuple[Progress, Line, FloatArray | None]:
     """Do iteration k: judge theta_k, keep it as theta_R by chance, and step to theta_{k+1}; give line and returns.
 
-    What was before stays as it was, so that a signal in the middle leaves it whole.
+    `before` stays usable if a signal interrupts: of what it holds, only the history is shared, and its readers ignore
+    lines beyond their own iteration.
     """
     problem, k = plan.problem, before.state.iteration
     progress = replace(before, remarks=list(before.remarks))
@@ -235,7 +236,7 @@ def _advance(plan: Plan, judge: Judge | None, before: Progress) -> tuple[Progres
 
 
 def judge_iterate(judge: Judge | None, progress: Progress) -> float | None:
-    """Judge the current theta; keep it if it is the best so far, by the risk, and at equal risk by the mean."""
+    """Judge the current theta and give its risk; keep it if it is the best by the risk, at equal risk by the mean."""
     if judge is None:
         return None
     cost = judge.later if progress.held_out_episodes else judge.first
@@ -250,7 +251,7 @@ def judge_iterate(judge: Judge | None, progress: Progress) -> float | None:
 
 
 def _finish(plan: Plan, judge: Judge | None, progress: Progress) -> bool:
-    """Judge the last iterate if all iterations are done; say whether it was judged now."""
+    """Judge the last iterate if the run is done and this was not done before; say whether it was done now."""
     ended = _is_done(plan, progress) and not progress.finished
     if ended:
         done, planned = progress.state.iteration, plan.problem.iterations

@@ -1,22 +1,23 @@
-"""Normalized observations along a run: where their statistics come from, and when they move.
+"""Normalized observations along a run: where the statistics come from, and when they move.
 
     theta_k acts by the statistics s_k     s_{k+1} = s_k and what iteration k saw, for k < N / 2;  s_{k+1} = s_k after
 
-Whether they are normalized is an option; unless it is given, the algorithm decides (`Algorithm.defaults_for`): the
-critic normalizes vectors unless they are a soft one-hot, since its network should not depend on their units. The rules,
-and why:
+Whether observations are normalized is an option; unless it is given, the algorithm decides (`Algorithm.defaults_for`):
+the critic normalizes vectors unless they are a soft one-hot, since its network should not depend on their units. The
+rules, and why:
 
 - The first statistics are of 20 episodes of theta_0, which count in the cost. Without them the first step would be
   computed on raw observations and applied to normalized ones.
 - Within an iteration the statistics are fixed. All perturbed policies, the batch and the policies that it is reweighted
   for see the same ones, so that a ratio at theta_k is exactly 1.
-- They are sums over all that was seen, so that iteration k changes them by a part of about 1 / k, and in the second
-  half of a run they do not change at all. New statistics change the policy that theta means: only with fixed ones is
-  the objective a function of theta, as the guarantee assumes; it covers the run from there on.
-- Every episode adds sums of its own, in the order of the episodes, so that threads and processes cannot change a digit.
+- The statistics are sums over all that was seen, so that iteration k changes them by a part of about 1 / k. In the
+  second half of a run they do not change at all. New statistics change the policy that theta stands for: only with
+  fixed ones is the objective a function of theta, as the guarantee assumes. It covers the run from there on.
+- Every episode adds sums of its own, in the order of the episodes, so that the number of threads and processes does not
+  change a digit.
 - A policy that comes with statistics (`run.policy` of an earlier run) begins with them, and needs no first episodes.
 - Held-out episodes are left out of the statistics: judging an iterate does not change it.
-- A compiled environment's observations are not clipped, since its loop takes the statistics into the weights.
+- A compiled environment's observations are not clipped, since its loop folds the statistics into the policy's weights.
 - With one batch for the whole run, such as a log, there is one set of statistics: that of the log, or of theta_0.
 """
 
@@ -44,7 +45,7 @@ def statistics_move(k: int, iterations: int) -> bool:
 
 
 def first_policy(problem: "Problem", theta: FloatArray) -> tuple[Policy, int]:
-    """Give the policy that acts by theta_0 [d], and how many episodes it took to find its statistics."""
+    """Give the policy at theta_0 [d] with its first statistics, and how many episodes were played for them."""
     source, policy = problem.source, problem.policy
     if not problem.normalize or policy.statistics is not None:
         return policy, 0
@@ -62,7 +63,7 @@ def first_policy(problem: "Problem", theta: FloatArray) -> tuple[Policy, int]:
 
 
 def check_normalizable(source: Source, policy: Policy, records: bool) -> None:
-    """Refuse to normalize observations that are not vectors, or whose statistics are not known.
+    """Refuse to normalize observations that are not vectors, or whose statistics cannot be collected.
 
     Args:
         source: where episodes come from.
@@ -84,7 +85,7 @@ def first_cost(normalize: bool, policy: Policy) -> int:
 def play_and_observe(
     source: Source, policy: Policy, thetas: FloatArray, episodes: int, stream: Stream, pairs: IntArray, moves: bool
 ) -> tuple[FloatArray, Policy]:
-    """Play m episodes of each of P policies; give their returns [P, m], and the policy by the new statistics.
+    """Play m episodes of each of P policies; give their returns [P, m], and the policy with the new statistics.
 
     Args:
         source: where episodes come from.
@@ -103,7 +104,7 @@ def play_and_observe(
 
 
 def policy_after(policy: Policy, batch: Episodes) -> Policy:
-    """Give the policy by the statistics that it has once a recorded batch was seen."""
+    """Give the policy with its statistics updated by a recorded batch."""
     before = policy.statistics
     return policy if before is None else policy.by(before.merge(batch_statistics(batch)))
 

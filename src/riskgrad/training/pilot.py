@@ -1,8 +1,8 @@
-"""The pilot: episodes of the untrained policy, by which memory of the return is fitted before a run begins.
+"""The pilot: episodes of the untrained policy, to which memory of the return is fitted before a run begins.
 
 The range of returns is not known in advance. So the untrained policy, still without memory, plays a few hundred
 episodes, and their returns so far determine the cells, or the center and the spread (see `riskgrad.policy.memory`).
-These are then fixed: within a run theta means one policy.
+These are then fixed, so that within a run each theta stands for one policy.
 
 The episodes count in the cost, and are at most a tenth of a budget. No pilot is needed for memory of the time, for a
 log, whose own returns serve, or for a policy that already has a memory, such as `run.policy` of an earlier run. The
@@ -19,7 +19,7 @@ from riskgrad.random import Purpose, Stream
 from riskgrad.sources import Source
 from riskgrad.types import States
 
-KEY: Final = 1  # its episodes differ from those that normalization begins with
+KEY: Final = 1  # of the random numbers, so that these episodes differ from those that normalization begins with
 
 
 def fit_memory(source: Source, policy: Policy, kind: MemoryKind, seed: int, episodes: int) -> tuple[Policy, int]:
@@ -27,10 +27,10 @@ def fit_memory(source: Source, policy: Policy, kind: MemoryKind, seed: int, epis
 
     Args:
         source: where episodes come from.
-        policy: without memory, or with one of its own.
-        kind: what was asked for.
+        policy: the policy, without memory or with the memory that was asked for.
+        kind: the kind of memory that was asked for.
         seed: the run's seed.
-        episodes: of a pilot, where one is needed.
+        episodes: how many a pilot plays, where one is needed.
     """
     own = policy.memory
     if own is not None and own.kind == kind:

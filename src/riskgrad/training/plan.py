@@ -27,31 +27,31 @@ from riskgrad.training.problem import Problem, choose_batches
 from riskgrad.types import Choice, FloatArray, States, describe, digest
 
 AUTO: Final = "auto"
-LATE: Final = 0.8  # the part of a run after which an iterate is judged that the last one must beat
-LEAST_HELD_OUT: Final = 100  # episodes by which an iterate is judged
-HELD_OUT_SHARE: Final = 0.1  # these episodes, as a part of those for training
+LATE: Final = 0.8  # the part of a run after which a late iterate is judged, to be compared with the last one
+LEAST_HELD_OUT: Final = 100  # the fewest episodes by which an iterate is judged
+HELD_OUT_SHARE: Final = 0.1  # all judging episodes of a run, as a part of those for training
 LEAST_ITERATIONS: Final = 80  # a budget that allows fewer with the usual m makes m smaller
 LEAST_IN_TAIL: Final = 2  # episodes that a small budget leaves in the tail of each estimate
-PILOT_EPISODES: Final = 400  # by which memory of the return is fitted
-PILOT_SHARE: Final = 0.1  # the most of a budget that they take
-LEAST_OF_PILOT: Final = 20  # and the fewest that they are
+PILOT_EPISODES: Final = 400  # to which memory of the return is fitted
+PILOT_SHARE: Final = 0.1  # the largest part of a budget that a pilot takes
+LEAST_OF_PILOT: Final = 20  # the fewest episodes of a pilot
 UNKNOWN_SLOPE: Final = 10.0  # stands for M_g' where the measure is no distortion, or has no bound
-STEP: Final = 0.1  # of Adam
-LAYERED_STEP: Final = 0.4  # longest step of a network, over all parameters, which multiply one another
-CERTAIN_STEP: Final = 0.3  # the same for a policy that draws nothing: within the ball over which OnP-SF averages
+STEP: Final = 0.1  # step size of Adam
+LAYERED_STEP: Final = 0.4  # norm of Adam's step for a network, at most: its parameters multiply one another
+CERTAIN_STEP: Final = 0.3  # the same for a deterministic policy: within the ball over which OnP-SF averages
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A training with nothing left to decide.
+    """A training with all of its options settled.
 
     Attributes:
         problem: what the algorithm is given.
-        algorithm: with all of its options.
+        algorithm: the algorithm, with all of its options.
         start: where the ascent begins, before observations are normalized.
-        settings: what the run was asked to do, as a file can hold it.
+        settings: what the run was asked to do, in the form that a file can hold.
         log_sizes: states, actions and horizon of the log of steps; None for an algorithm that keeps none.
-        pilot: episodes that were played before, to fit the policy's memory.
+        pilot: how many episodes were played already to fit the policy's memory.
     """
 
     problem: Problem
@@ -63,7 +63,7 @@ class Plan:
 
 
 def _measure_length(source: Source, policy: Policy, theta: FloatArray, seed: int) -> float:
-    """Give the mean length of the episodes by which observations are first normalized, of the untrained policy."""
+    """Give the mean length of 20 episodes of the untrained policy, the same that give the first statistics."""
     stream = Stream(seed, Purpose.OBSERVING)
     return float(np.mean(source.returns(policy, theta[np.newaxis], FIRST_EPISODES, stream).lengths))
 
@@ -71,16 +71,16 @@ def _measure_length(source: Source, policy: Policy, theta: FloatArray, seed: int
 def plan_training(
     source: Source, policy: Policy, theta: FloatArray, way: Way, options: TrainOptions, known: Settings, pilot: int = 0
 ) -> Plan:
-    """Settle every option, and check what can be checked before the first episode.
+    """Make the plan of a training: settle every option, and check what can be checked before the first iteration.
 
     Args:
         source: where episodes come from.
         policy: what is trained.
         theta: theta_0 [d].
         way: the named measure, and the path to it.
-        options: as they were given.
-        known: what is known of the settings already: the measure, the environment and the policy.
-        pilot: episodes that were played already, to fit the policy's memory.
+        options: the options as they were given.
+        known: the settings that are known already: the measure, the environment and the policy.
+        pilot: how many episodes were played already to fit the policy's memory.
     """
     given = choose_algorithm(options.algorithm, way.risk, policy, source, options.schedule)
     defaults = Defaults() if options.schedule == "paper" else given.defaults_for(source.gives)
@@ -138,7 +138,7 @@ def _find_circumstances(
     theorem_plan: Schedule | None,
     has_bonus: bool,
 ) -> Circumstances:
-    """Give what the rules for an algorithm's defaults are told."""
+    """Give what the rules for an algorithm's defaults may depend on."""
     return Circumstances(
         schedule=options.schedule,
         plan=theorem_plan,
@@ -168,7 +168,7 @@ def _find_bonus(policy: Policy, options: TrainOptions) -> float:
 
 
 def _find_ascent(policy: Policy, step: float | None, options: TrainOptions, theorem_plan: Schedule | None) -> Ascent:
-    """Give how theta moves: as given, or by its rule."""
+    """Give the ascent: as given, or by its rule."""
     if options.step_size is not None:
         return parse_ascent(options.step_size)
     length = usual_step(policy) if step is None else step
@@ -176,7 +176,7 @@ def _find_ascent(policy: Policy, step: float | None, options: TrainOptions, theo
 
 
 def _describe_options(options: TrainOptions, algorithm: Algorithm) -> dict[str, Any]:
-    """Give the options that no rule settles, as a file can hold them, and the names of all that were given."""
+    """Give the settings that no rule decides, in the form that a file can hold, and the names of all options given."""
     env_options, env_options_text = describe_env_options(options.env_options)
     usual, own, usual_own = TrainOptions(), algorithm.options(), type(algorithm)().options()
     given = [name for name in facts_of(Options) if getattr(options, name) != getattr(usual, name)]
@@ -192,13 +192,13 @@ def _describe_options(options: TrainOptions, algorithm: Algorithm) -> dict[str, 
 
 
 def usual_step(policy: Policy) -> float:
-    """Give the length of Adam's step: shorter where parameters multiply one another, or where no action is drawn."""
+    """Give the step size of Adam: smaller where parameters multiply one another, or where the policy draws nothing."""
     step = min(STEP, LAYERED_STEP / math.sqrt(policy.dim)) if policy.layered else STEP
     return step if policy.has_density else min(step, CERTAIN_STEP / math.sqrt(policy.dim))
 
 
 def find_slope(risk: RiskMeasure) -> float:
-    """Give how many episodes a measure needs to show itself: the largest weight M_g' of one, over that of the mean."""
+    """Give about how many episodes it takes to tell a measure from the mean: M_g', the largest slope of its g."""
     if risk.attitude == "neutral":
         return 1.0
     slope = math.inf if risk.function is None else risk.function.slope_bound
@@ -210,7 +210,7 @@ def afford_episodes(case: Circumstances, algorithm: Algorithm, usual: int) -> in
 
     Args:
         case: the circumstances, with the budget.
-        algorithm: with the options before this one.
+        algorithm: the algorithm, with the options of the fields before `episodes`.
         usual: m without a budget.
     """
     if case.max_episodes is None:
@@ -224,10 +224,10 @@ def afford_iterations(options: TrainOptions, cost: int, first: int, algorithm: A
     """Give N for a budget in episodes.
 
     Args:
-        options: with the budget and the held-out episodes.
+        options: the options, with the budget and the number of held-out episodes.
         cost: episodes of one iteration.
         first: episodes before the first iteration.
-        algorithm: says how often iterates are judged.
+        algorithm: the algorithm, which says how often iterates are judged.
         has_states: whether observations are states.
     """
     budget = options.max_episodes or 0
@@ -264,7 +264,7 @@ def judged_iterations(problem: Problem, algorithm: Algorithm) -> frozenset[int]:
 
 
 def least_held_out(algorithm: Algorithm, has_states: bool) -> int:
-    """Give the fewest episodes by which an iterate is judged: few where a batch is small, as for a network."""
+    """Give the fewest episodes by which an iterate is judged: 100, or one batch where a critic learns from vectors."""
     return LEAST_HELD_OUT if has_states or not algorithm.needs_steps else algorithm.episodes
 
 
@@ -272,11 +272,11 @@ def count_held_out(given: int | None, iterations: int, cost: int, judgments: int
     """Give the episodes by which an iterate is judged: as given, or a share of those for training.
 
     Args:
-        given: what the user gave.
+        given: the number that the user gave, or None.
         iterations: N.
         cost: episodes of one iteration.
         judgments: how often iterates are judged.
-        least: the fewest of them.
+        least: the fewest episodes of one judgment.
     """
     share = HELD_OUT_SHARE * iterations * cost / judgments
     return default_of(facts_of(Options)["held_out"], "practical", share, least) if given is None else given

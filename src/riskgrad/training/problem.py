@@ -1,4 +1,4 @@
-"""What an algorithm is given: episodes, the measure of each iteration, the bonus, and a step uphill.
+"""What an algorithm is given: episodes, the measure of each iteration, the entropy bonus, and a step uphill.
 
 Two things change along a run, both off in the paper's algorithms:
 
@@ -8,16 +8,16 @@ Two things change along a run, both off in the paper's algorithms:
 
 Who acts, and where the batch of each iteration of an off-policy algorithm comes from:
 
-    "current"          a fresh batch of the current policy in each iteration: ratios near 1, and the proof stands
+    "current"          a fresh batch of the current policy in each iteration: ratios near 1, and the proof holds
     (policy, theta)    a fresh batch of a given policy in each iteration
     reuse_batch=True   one batch, drawn at the first iteration, for the whole run
     a log              one given batch for the whole run
 
 With one batch for the whole run theta_k depends on the batch, and the estimates at theta_k are no longer those of a
-fixed theta that `as:mse` assumes: such a run is outside the guarantee, and says so.
+fixed theta that `as:mse` assumes: such a run is outside the guarantee, and a note says so.
 
-Where the current policy does not act, iterates are judged by held-out episodes of the policy that does, reweighted: of
-a log every fifth episode is set apart for that.
+Where the current policy does not act, iterates are judged by reweighted held-out episodes of the policy that does. Of a
+log every fifth episode is set apart for that.
 """
 
 from collections.abc import Callable
@@ -41,8 +41,8 @@ from riskgrad.training.algorithm import Algorithm, State
 from riskgrad.training.normalization import play_and_observe, statistics_move
 from riskgrad.types import Episodes, FloatArray, IntArray
 
-MOST_OBSERVATIONS: Final = 4096  # of a batch, at which the entropy is taken
-HELD_OUT_EVERY: Final = 5
+MOST_OBSERVATIONS: Final = 4096  # of a batch, at which the entropy is computed, at most
+HELD_OUT_EVERY: Final = 5  # of a log, every fifth episode judges iterates
 OUTSIDE: Final = "one batch served the whole run: the guarantee does not cover this"
 
 
@@ -52,11 +52,11 @@ class Batches:
 
     Attributes:
         draw: state -> the batch of its iteration, and how many episodes were sampled for it.
-        apart: policy at theta_0 -> episodes to judge iterates by, by their weights; None where the current policy acts,
-            which is judged by episodes of its own.
-        logged: the logged episodes that are trained on, where there are some.
+        apart: policy -> held-out episodes that are reweighted to judge iterates; None where the current policy acts,
+            and each iterate is judged by episodes of its own.
+        logged: the logged episodes that are trained on; None without a log.
         renewed: whether each iteration has a batch of its own.
-        notes: what a reader must know.
+        notes: what a reader of the result must know.
     """
 
     draw: Callable[[State], tuple[Episodes, int]]
@@ -82,7 +82,7 @@ def choose_batches(
         algorithm: says who acts and how many episodes a batch has.
         theta: theta_0 [d].
         seed: the run's seed.
-        judges: how many episodes judge an iterate; 0 sets none of a log apart.
+        judges: how many episodes judge an iterate; with 0 all episodes of a log are trained on.
     """
     log = source.logged if trained.memory is None else source.logged_for(trained)
     if log is not None:
@@ -94,7 +94,7 @@ def choose_batches(
 
     if algorithm.behavior == "current" and not algorithm.reuse_batch:
         return Batches(draw_current)
-    # no policy is given: the one that is trained acts by theta_0
+    # where no behavior policy is given, the policy that is trained acts with theta_0
     given, start = (None, theta) if algorithm.behavior == "current" else algorithm.behavior
     if given is not None and given.memory != trained.memory:
         rule = "have the memory of the policy that is trained, since both are shown the same"
@@ -106,7 +106,7 @@ def choose_batches(
         policy, k = given or state.policy, state.iteration
         if not algorithm.reuse_batch:
             return source.record(policy, acting, m, Stream(seed, Purpose.TRAINING, k)), m
-        # the batch is a function of its key: a run that goes on draws it again, and it is counted once
+        # the batch is a function of the seed: a resumed run draws it again, and its episodes are counted once
         if not kept:
             kept.append(source.record(policy, acting, m, Stream(seed, Purpose.TRAINING)))
         return kept[0], m if k == 0 else 0
@@ -134,7 +134,7 @@ def _split_log(log: Episodes, judges: int) -> Batches:
 
 
 def select_episodes(batch: Episodes, rows: IntArray) -> Episodes:
-    """Give some episodes of a batch as a batch."""
+    """Give the episodes of a batch whose indices are `rows` as a batch of their own."""
     sizes = np.diff(batch.offsets)[rows]
     offsets = np.zeros(len(rows) + 1, dtype=np.int64)
     offsets[1:] = np.cumsum(sizes)
@@ -157,16 +157,16 @@ class Problem:
 
     Attributes:
         source: where episodes come from.
-        policy: what is trained, as it was given.
+        policy: the policy that is trained, as it was given.
         way: the measure, and the path to it.
-        ways: the ways to it that an algorithm with a race tries side by side.
-        judging_episodes: episodes by which an iterate is judged; 0 judges none.
-        judgments: how often that is done in the whole run; once for the last iterate where the run is short.
+        ways: the ways to the measure that a race tries side by side; `way` alone without a race.
+        judging_episodes: episodes by which an iterate is judged; with 0 none is judged.
+        judgments: how many times iterates are judged in the whole run.
         start: theta_0 [d].
-        ascent: how theta moves.
+        ascent: the rule by which theta moves along a gradient.
         iterations: N.
         seed: the run's seed.
-        threads: how many may work at once; None for one on each core. None of them changes a digit.
+        threads: how many threads may work at once; None for one on each core. Their number does not change a digit.
         entropy: the bonus at the start of the run, as a part of the return's standard deviation.
         normalize: whether observations are normalized; see `normalization`.
         batches: where the batch of each iteration comes from.
@@ -219,7 +219,7 @@ class Problem:
             pairs: which random numbers each row uses [P].
 
         Returns:
-            their returns [P, m], and the policy by the statistics of what they observed.
+            their returns [P, m], and the policy with its statistics updated by what was observed.
         """
         stream = Stream(self.seed, Purpose.TRAINING, state.iteration)
         return play_and_observe(
@@ -227,12 +227,12 @@ class Problem:
         )
 
     def play_held_out(self, policy: Policy, theta: FloatArray) -> FloatArray:
-        """Give returns [judging_episodes] of episodes that no step uses, the same random numbers for every policy."""
+        """Give returns [judging_episodes] of episodes that no step uses; all policies get the same random numbers."""
         stream = Stream(self.seed, Purpose.HELD_OUT)
         return self.source.returns(policy, theta[np.newaxis], self.judging_episodes, stream).values[0]
 
     def judge_returns(self, values: FloatArray) -> Judgment:
-        """Give what the returns of its own held-out episodes [m] say of an iterate."""
+        """Give the judgment of an iterate from the returns [m] of its own held-out episodes."""
         return Judgment(float(self.way.risk.estimate(values[np.newaxis])[0]), float(np.mean(values)), values)
 
     def bonus_share(self, state: State) -> float:
@@ -256,7 +256,7 @@ class Problem:
         return self.bonus(state, state.theta, batch), episodes
 
     def ascend(self, state: State, uphill: FloatArray, policy: Policy) -> State:
-        """Take one step uphill [d] to the next iteration; the policy is what acts from there."""
+        """Take one step along `uphill` [d]; give the state of the next iteration, in which `policy` acts."""
         theta, moments = self.ascent.step(state.theta, uphill, state.moments)
         return replace(state, iteration=state.iteration + 1, policy=policy, theta=theta, moments=moments)
 

@@ -1,13 +1,14 @@
-"""How far a run is, in memory and in a checkpoint.
+"""The progress of a run, in memory and in a checkpoint.
 
 Three iterates are kept, each with the policy that its theta is for: the best so far, theta_R of the paper and the last.
 The policies differ only where observations are normalized, by the statistics in force at each.
 
 A run has converged when the estimates of its iterations no longer rise by more than chance. With `patience` p the mean
-of the last p estimates of the risk is compared with the mean of the p before. The run has converged if it is not larger
-by more than two standard errors of the difference, which the record holds. A run does not count as converged while the
-path leads from a milder measure to the named one, or while another way takes the lead in a race. The record alone
-decides, so that a run that is killed and resumed stops at the same iteration.
+of the last p estimates of the risk is compared with the mean of the p before. The run has converged if the later mean
+is not larger by more than two standard errors of the difference, computed from the errors in the record, or from the
+spread of the estimates where an error is missing. A run does not count as converged while the path leads from a milder
+measure to the named one, or while the lead in a race changes. The record alone decides, so that a run that is killed
+and resumed stops at the same iteration.
 """
 
 import math
@@ -41,7 +42,7 @@ from riskgrad.types import FloatArray, Line
 MOMENTS = "moments."
 ARMS = "arms."
 CRITIC = "critic."
-CLEAR: Final = 2.0  # standard errors of a rise that is no accident
+CLEAR: Final = 2.0  # a rise by more than this many standard errors is not due to chance
 
 
 class Iterate(NamedTuple):
@@ -53,18 +54,18 @@ class Iterate(NamedTuple):
 
 @dataclass
 class Progress:
-    """How far a run is; what a checkpoint holds.
+    """How far a run is; checkpoints are written from it.
 
     Attributes:
         state: where the ascent is.
         random: theta_R of the paper.
-        best: the best by held-out episodes so far.
-        best_judgment: what they say of it; None before the first was judged.
+        best: the best iterate so far by held-out episodes.
+        best_judgment: what held-out episodes say of it; None before an iterate was judged.
         episodes: episodes sampled, held-out ones included.
         held_out_episodes: how many of them were held out.
-        finished: whether all iterations are done and the last iterate was judged.
-        remarks: what a reader of the result must know, but for what follows from its history.
-        versions: what the run began with.
+        finished: whether the run came to its end, by its number of iterations or its patience, and was judged.
+        remarks: what a reader of the result must know, apart from what follows from the history.
+        versions: of Python and the packages that the run began with.
         history: a line for each iteration.
     """
 
@@ -85,7 +86,7 @@ class Progress:
         return Iterate(self.state.policy, self.state.theta)
 
     def arrays(self) -> dict[str, FloatArray]:
-        """Give the numbers of a checkpoint."""
+        """Give the arrays of a checkpoint, by name."""
         moments = {f"{MOMENTS}{name}": array for name, array in self.state.moments.items()}
         arms: dict[str, FloatArray] = {}
         for name, arm in self.state.arms.items():
@@ -100,7 +101,7 @@ class Progress:
         return {**flatten_iterates(dict(kept)), **flatten_judgment(self.best_judgment)}
 
     def facts(self, settings: Settings) -> dict[str, Any]:
-        """Give the rest of a checkpoint, with the settings of the run."""
+        """Give the facts of a checkpoint: all that are not arrays, with the settings of the run."""
         return {
             "episodes": self.episodes,
             "held_out_episodes": self.held_out_episodes,
@@ -113,11 +114,11 @@ class Progress:
         }
 
     def handed_arrays(self) -> dict[str, FloatArray]:
-        """Give the numbers of the run that is handed back, for a checkpoint that goes on from other ones."""
+        """Give the iterates of a stopped run as the user gets it, for a checkpoint whose own state differs from it."""
         return {f"{HANDED}{name}": array for name, array in self._iterates().items()}
 
     def handed_facts(self) -> dict[str, Any]:
-        """Give the facts of that run that differ from those of the checkpoint."""
+        """Give the facts of a stopped run as the user gets it, where they may differ from the checkpoint's own."""
         return {"handed": {name: getattr(self, name) for name in ("episodes", "held_out_episodes", "remarks")}}
 
 
@@ -145,11 +146,11 @@ def read_progress(
     """Give the progress that a checkpoint holds.
 
     Args:
-        policy: what theta is for, as it was given.
+        policy: the policy that is trained, as it was given.
         found: the checkpoint.
-        history: the lines up to it.
-        versions: what it goes on with.
-        log: the steps that were played up to it, for an algorithm that keeps them.
+        history: the lines of the history up to the checkpoint.
+        versions: of Python and the packages that the run goes on with.
+        log: the steps that were played up to the checkpoint, for an algorithm that keeps them.
     """
     with explain_strange(f"the checkpoint of iteration {found.iteration} does not hold the state of a run"):
         return _read_progress(policy, found, history, versions, log)
@@ -195,7 +196,7 @@ def _read_progress(
 
 
 def has_converged(history: Sequence[Line], patience: int | None) -> bool:
-    """Say whether the last estimates of a record no longer rise; never where there is no patience to lose."""
+    """Say whether the last estimates of a record no longer rise; False where no patience is given."""
     if patience is None or len(history) < 2 * patience:
         return False
     late = history[-2 * patience :]

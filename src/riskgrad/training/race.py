@@ -1,9 +1,9 @@
-"""A race of ascents to one measure: each follows its own path, all learn from one log, and the best one is kept.
+"""A race of ascents to one measure: each takes its own path, all learn from one log, and the best one is kept.
 
 No single way suits every problem (see `riskgrad.paths`). The ascents share each iteration's episodes, so that a
-race costs no more than one ascent, and each learns from what the others play. After three fifths of the run the two
-that are best in the learned model continue, and at its end the better one is kept, unless held-out episodes clearly
-prefer the other.
+race costs no more episodes than one ascent, and each ascent learns from what the others play. After three fifths of the
+run only the two that are best in the learned model continue. At its end the one that is better in the model is kept,
+unless held-out episodes clearly prefer the other.
 """
 
 import math
@@ -27,18 +27,18 @@ from riskgrad.training.problem import Problem
 from riskgrad.training.sharpness import FACTORS, best_factor, excels
 from riskgrad.types import FloatArray, Steps
 
-RACE: Final = 0.6  # the part of the run after which the finalists go on
+RACE: Final = 0.6  # the part of the run after which only the finalists go on
 FINALISTS: Final = 2
 MOST_STEPS: Final = 4  # of each ascent in one iteration
-MOST_EDGES: Final = 1 << 20  # that these steps may sweep over, if there are more than one
-WORTH_THREADS: Final = 1 << 14  # edges from which threads pay for their start
-NO_PATH: Final = "none"
+MOST_EDGES: Final = 1 << 20  # edges that the steps of one ascent may sweep over, unless there is only one step
+WORTH_THREADS: Final = 1 << 14  # a graph with more edges is worth the start of threads
+NO_PATH: Final = "none"  # the name of the way without a path
 RESTARTS: Final = (0.2, 0.4, 0.6, 0.8)  # parts of the run after which ways are climbed again
 RESTART_STEPS: Final = 40
-RESTART_TRUST: Final = 0.05  # longer steps, since they cost no episodes
-RESTART_BONUSES: Final = (0.3, 1.0, 0.1)
-MOST_SWEPT: Final = 1 << 25  # edges that restarts may sweep over at one time
-ASTRAY_EVERY: Final = 10
+RESTART_TRUST: Final = 0.05  # longer steps than usual, since they cost no episodes
+RESTART_BONUSES: Final = (0.3, 1.0, 0.1)  # each way is climbed once with each
+MOST_SWEPT: Final = 1 << 25  # edges that the restarts of one iteration may sweep over
+ASTRAY_EVERY: Final = 10  # steps of a restart between calls of `go_astray`
 
 
 class Race:
@@ -63,11 +63,11 @@ class Race:
         self._held_out, self._notes, self._steps, self._sharpness = 0, (), 0, 1.0
 
     def play(self, episodes: int, with_before: bool = False) -> None:
-        """Play a batch, shared among the ascents, and make a model of all that was ever played.
+        """Play a batch, shared among the ascents, and make a model of all steps in the log.
 
         Args:
             episodes: m.
-            with_before: whether to keep the model of what was played before as well.
+            with_before: whether to keep the model of the log before this batch as well.
         """
         problem, state, policy = self._problem, self._state, self._state.policy
         self._before = self._make_graph() if with_before and self._log.blocks else None
@@ -91,7 +91,7 @@ class Race:
         )
 
     def climb(self, trust: float) -> None:
-        """Let each ascent take a few steps along the gains that it reads off the model."""
+        """Let each ascent take a few steps along the gains of its actions in the model."""
         self._steps = max(1, min(MOST_STEPS, MOST_EDGES // max(1, self._graph.edges)))
         policy, rows = self._state.policy, len(self._graph.known)
 
@@ -103,10 +103,10 @@ class Race:
         self._in_threads(climb_one, list(self.arms))
 
     def _in_threads(self, work: Callable[[Sweeper, Item], Answer], items: Sequence[Item]) -> list[Answer]:
-        """Do work on each item, in threads, with a sweeper that no other thread has meanwhile.
+        """Do work on each item, in threads, each with a sweeper that no other thread uses at the same time.
 
-        Sweepers are made here: what threads that soon end allocate, the C library may keep for others of them, and the
-        process grows.
+        Sweepers are allocated here, in the calling thread: the C library may hold on to memory that short-lived threads
+        allocated, and the process would grow.
         """
         threads = (self._problem.threads or cores()) if self._graph.edges > WORTH_THREADS else 1
         idle = [Sweeper(self._graph) for _ in range(min(threads, len(items)))]
@@ -121,10 +121,11 @@ class Race:
         return in_threads(work_on, items, threads)
 
     def restart(self) -> None:
-        """At a few times of the run, climb each way again from the start of the run, in the model alone.
+        """At a few iterations of a run, climb each way again from theta_0, in the model alone.
 
-        What was learned late may lead elsewhere than what the ascents had to begin with. The ascent without a path, or
-        the last one if it is out, goes on from the best of these, if that is better than where it is.
+        What was learned late may lead elsewhere than what the ascents knew at first. The ascent without a path, or the
+        last one where that ascent is out of the race, goes on from the best of these climbs if that is better than
+        where it is. Only a policy that is a table of preferences is restarted.
         """
         problem, done = self._problem, self._state.iteration + 1
         last = NO_PATH if NO_PATH in self.arms else list(self.arms)[-1]
@@ -143,7 +144,7 @@ class Race:
                 risk, self.arms[last] = found, replace(self.arms[last], theta=theta)
 
     def _climb_alone(self, sweeper: Sweeper, way: Way, bonus: float) -> FloatArray:
-        """Climb a way from theta_0 in the model, and give where it ends."""
+        """Climb a way from theta_0 in the model; give the last theta [d]."""
         policy, theta, rows = self._state.policy, self._problem.start, len(self._graph.known)
         for step in range(RESTART_STEPS):
             if step % ASTRAY_EVERY == 0:
@@ -154,7 +155,7 @@ class Race:
         return theta
 
     def climb_by_returns(self, trust: float) -> None:
-        """Let each ascent take one step along what its own episodes brought, less the values of the model before."""
+        """Let each ascent take one step along gains from the returns of its own episodes; see `critic.returns`."""
         self._steps = 1
         for name, arm in self.arms.items():
             policy, batch = self._state.policy, self._batches[name]
@@ -182,7 +183,7 @@ class Race:
         return advise(sweeper, self._state.policy, self.arms[name].theta, self._measure(name), self._bonus)
 
     def _move(self, name: str, advice: Advice, trust: float) -> None:
-        """Move one ascent: a table of preferences by a natural step, any other policy by the run's own ascent."""
+        """Move one ascent: a table of preferences along the natural gradient, any other policy by the run's ascent."""
         arm, policy = self.arms[name], self._state.policy
         self._advice.setdefault(name, advice)
         if policy.table_shape is not None:
@@ -192,7 +193,7 @@ class Race:
             self.arms[name] = Arm(*self._problem.ascent.step(arm.theta, gradient, arm.moments))
 
     def decide(self) -> None:
-        """Order the ascents by their risk in the model; late in the run two stay, and at its end one."""
+        """Order the ascents by their risk in the model; late in the run keep the best two, and at its end one."""
         problem, done = self._problem, self._state.iteration + 1
         sweeper = Sweeper(self._graph)
         risks = {name: self._risk_in_model(sweeper, arm.theta) for name, arm in self.arms.items()}
@@ -204,7 +205,7 @@ class Race:
         self.arms = {name: self.arms[name] for name in order}
 
     def _choose(self, sweeper: Sweeper, order: list[str]) -> list[str]:
-        """Give the winner: the best in the model, unless held-out episodes clearly prefer another one."""
+        """Give the winner, as a list of one: the best in the model, unless held-out episodes clearly prefer another."""
         problem, policy = self._problem, self._state.policy
         if len(order) > 1 and problem.judging_episodes and problem.judgments > 1:
             returns = {name: problem.play_held_out(policy, self.arms[name].theta) for name in order}
@@ -242,7 +243,7 @@ class Race:
         return state, Info(self._describe(name), sampled, self._batches[name].values, self._held_out, self._notes)
 
     def _describe(self, name: str) -> Mapping[str, Any]:
-        """Give what the record says of the ascent that leads."""
+        """Give the record of the ascent that leads."""
         values, risk, advice = self._batches[name].values, self._problem.risk, self._advice[name]
         weights = advice.weights
         return {
@@ -263,7 +264,7 @@ class Race:
 
 
 def block_of(batch: Steps, memory: Memory | None) -> Block:
-    """Give a batch as the log keeps it, by the states of the environment."""
+    """Give a batch as the log keeps it, with the states of the environment."""
     states = batch.observations if memory is None else memory.plain(batch.observations)
     return Block(
         lengths=np.diff(batch.offsets).astype(np.int32),

@@ -1,13 +1,13 @@
 """One iteration with a critic of quantiles: play a batch, weigh its steps, let the policy climb, fit the critic.
 
-A batch of whole episodes of the current policy is played. The gain of step t is the rise of the value under the
-measure's utility, at that step and at the steps after it, each weighted 0.8 times the one before:
+A batch of whole episodes of the current policy is played. The gain of step t is the rise of the value, under the
+measure's utility, in that step and in the steps after it, each weighted 0.8 times the one before:
 
-    A_t = sum over j of 0.8^j (V(x_{t+j+1}) - V(x_{t+j})),        the last value being the utility of the return
+    A_t = sum over j of 0.8^j (V(x_{t+j+1}) - V(x_{t+j})),        where the last value is the utility of the return
 
-The policy climbs the clipped surrogate of these gains, minibatch after minibatch, in several passes over the batch,
-until it has moved as far as `trust` allows. The critic is fitted to the same batch only after that: a value that was
-fitted to an episode would already contain what its steps gained.
+The policy climbs the clipped surrogate of these gains (as in PPO), minibatch after minibatch, in several passes over
+the batch, until it has moved as far as `trust` allows. The critic is fitted to the same batch only after that: a value
+that was fitted to an episode would already contain what its steps gained.
 
 For the mean, the utility is the return, and these are the gains of an ordinary actor-critic (GAE with lambda = 0.8).
 """
@@ -32,15 +32,15 @@ from riskgrad.types import FloatArray, IntArray, Steps
 MINIBATCH: Final = 256
 MOST_EPOCHS: Final = 10
 LEAST_EPOCHS: Final = 3
-MINIBATCHES: Final = 80  # of all epochs together, from which on there are fewer epochs
-DECAY: Final = 0.8  # of what is gained by each later step
-CLIP: Final = 0.2  # how far the ratio of chances may be from 1 for a gain to count
+MINIBATCHES: Final = 80  # of all epochs together, about: larger batches get fewer epochs
+DECAY: Final = 0.8  # the weight of each step's rise in a gain, relative to the step before
+CLIP: Final = 0.2  # a gain no longer counts once the ratio of probabilities is this far from 1, in its direction
 MOST_SPREADS: Final = (
-    4.0  # larger gains are clipped to this: ends that the critic did not expect would outweigh all others
+    4.0  # larger gains are clipped to this: unexpected ends of episodes would outweigh all other steps
 )
-FURTHEST: Final = 20.0  # logarithm of a ratio
-MOST_BONUS: Final = 0.3  # for random actions, in spreads of a gain
-LARGEST: Final = 1e100  # return
+FURTHEST: Final = 20.0  # largest size of the logarithm of a ratio
+MOST_BONUS: Final = 0.3  # largest unit of the bonus for random actions, in standard deviations of a gain
+LARGEST: Final = 1e100  # largest size of a return
 ADVICE: Final = "scale rewards and observations down"
 CRITIC_STEP: Final = 2e-3
 
@@ -61,7 +61,7 @@ class Rehearsal:
         largest = float(np.max(np.abs(self.batch.values)))
         if largest > LARGEST:
             raise LearningError(f"a return of size {largest:.3g} is too large for the critic's squares: {ADVICE}")
-        # the policy whose parameters these are, and observations as it reads them
+        # the policy without its normalization, and observations as that policy reads them
         inner = None if state.policy.statistics is None else state.policy.inner
         self._acting = state.policy if inner is None else inner
         self._shown = state.policy.rescale(self.batch.observations)
@@ -77,15 +77,15 @@ class Rehearsal:
 
     @property
     def utility(self) -> Utility:
-        """The utility that this iteration's measure is at the law of the return."""
+        """The utility that stands for this iteration's measure at the law of the return."""
         starts = self._quantiles[self.batch.offsets[:-1]]
         return self._critic.utility(self._problem.measure(self._start), self.batch.values, starts)
 
     def weigh_steps(self, decay: float = DECAY) -> FloatArray:
-        """Give what each step gained [N], less the mean and in units of the spread.
+        """Give what each step gained [N], less the mean, in units of the spread, and clipped.
 
         Args:
-            decay: of what later steps gained; 1 counts all that an episode brought, less the value of a step.
+            decay: the weight of each later step; with 1 a gain is the utility of the return less the value of the step.
         """
         if np.ptp(self.batch.values) == 0.0:  # equal returns do not distinguish one step from another
             return np.zeros(len(self._shown))
@@ -94,7 +94,7 @@ class Rehearsal:
         gains = np.empty(len(values))
         sum_differences(values, utility.at(self.batch.values), self.batch.offsets, decay, gains)
         self._spread = float(np.std(gains))
-        if self._spread > 0.0:  # what the spread of the utility is in a step, in units of a step's gain
+        if self._spread > 0.0:  # the utility's spread per step, in units of the spread of gains
             steps = len(gains) / len(self.batch.values)
             self._bonus_unit = min(utility.spread / (steps * self._spread), MOST_BONUS)
         for _ in range(2):
@@ -105,10 +105,10 @@ class Rehearsal:
         return gains
 
     def climb(self, gains: FloatArray, trust: float) -> None:
-        """Go over the batch along the clipped surrogate of the gains [N], until the policy has moved far enough."""
+        """Climb the clipped surrogate of the gains [N], until the policy has moved as far as `trust` allows."""
         problem, acting, actions = self._problem, self._acting, self.batch.actions
         theta, moments = self._start.theta, self._start.moments
-        ascent = problem.ascent.shortened(self._left)
+        ascent = problem.ascent.scale_step(self._left)
         before = acting.linearize(theta, self._shown, actions).log_probs
         bonus = problem.bonus_share(self._start) * self._bonus_unit
         for _ in range(self._epochs):
@@ -128,7 +128,7 @@ class Rehearsal:
         self._now = replace(self._start, theta=theta, moments=moments)
 
     def _deal(self, count: int) -> list[IntArray]:
-        """Give the steps of the batch in a random order, in minibatches of about equal size."""
+        """Give the indices of steps in a random order, in minibatches of about equal size."""
         order = self._generator.permutation(count)
         return np.array_split(order, max(1, round(count / MINIBATCH)))
 

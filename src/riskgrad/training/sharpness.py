@@ -1,9 +1,9 @@
 """Sharpening the kept policy: its preferences are multiplied by a factor, or its normal spread is divided by it.
 
 A policy must try actions to learn, so training leaves it a little random where a deterministic one would do better. The
-last iterate is therefore also tried with its preferences times 2, 4, 8 and 16. The factor that is best in the learned
-model is kept, unless held-out episodes clearly prefer another one, or the iterate that was judged late in the run.
-Where no model was learned, as for a network, held-out episodes alone decide.
+last iterate is therefore also tried with its preferences times 2, 4, 8 and 16, in a short run with fewer of these. The
+factor that is best in the learned model is kept, unless held-out episodes clearly prefer another one, or the iterate
+that was judged late in the run. Where no model was learned, as for a network, held-out episodes alone decide.
 """
 
 import math
@@ -18,13 +18,13 @@ from riskgrad.types import FloatArray
 
 FACTORS: Final = (1.0, 2.0, 4.0, 8.0, 16.0)
 FEW_FACTORS: Final = (1.0, 4.0)
-CLEAR: Final = 2.0  # standard errors of a difference that is no accident
+CLEAR: Final = 2.0  # a difference of more than this many standard errors is not due to chance
 
 
 def sharpen(problem: Problem, progress: Progress) -> None:
-    """Choose what is kept: the last iterate by one of the factors, or the one that was judged late in the run."""
+    """Set the best iterate: the last one, sharpened by one of the factors, or the one judged late in the run."""
     policy, theta = progress.now
-    # what was judged before plays the same held-out episodes again, which cost nothing new
+    # the iterate judged before plays the same held-out episodes again, which are not counted again
     candidates: dict[float | None, Iterate] = {}
     for factor in _choose_factors(problem, progress):
         sharper = policy.sharpen(theta, factor)
@@ -53,22 +53,22 @@ def sharpen(problem: Problem, progress: Progress) -> None:
 
 
 def _choose_factors(problem: Problem, progress: Progress) -> tuple[float, ...]:
-    """Give the factors that held-out episodes compare, of which there are few in a short run."""
+    """Give the factors that held-out episodes compare; there are fewer in a short run."""
     if progress.state.critic is not None:
         return FACTORS if problem.judgments > len(FACTORS) else FEW_FACTORS
     return FACTORS if problem.judgments > 1 else (progress.state.sharpness,)
 
 
 def best_factor(risks: dict[float, float]) -> float:
-    """Give the factor of the largest risk; the smallest such factor."""
+    """Give the smallest factor with the largest risk; 1 where that risk is not finite."""
     return float(max(risks, key=lambda factor: (risks[factor], -factor))) if np.isfinite(max(risks.values())) else 1.0
 
 
 def excels(risk: RiskMeasure, values: FloatArray, others: FloatArray) -> bool:
-    """Say whether returns [m] are better than others, of the same random numbers, by more than chance would have it.
+    """Say whether returns [m] are better than others [m] by more than chance.
 
-    The difference of the estimates is compared with twice its standard error, estimated from the influences of the
-    pairs of episodes.
+    Episodes i of both have the same random numbers. The difference of the estimates is compared with twice its standard
+    error, which is estimated from the differences of the influences of these pairs.
     """
     difference = float(risk.estimate(values)) - float(risk.estimate(others))
     shares = risk.influence(values) - risk.influence(others)
