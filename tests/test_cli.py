@@ -132,12 +132,12 @@ def test_a_word_that_cannot_be_read_is_named_with_its_rule():
     assert riskgrad("train").stderr == "riskgrad: missing argument 'env'; see riskgrad train --help\n"
 
 
-@pytest.mark.parametrize("name", sorted(cli.COMMANDS.named()))
+@pytest.mark.parametrize("name", sorted(cli.COMMANDS.by_name()))
 def test_help_writes_large_numbers_with_commas(name):
     said = riskgrad(name, "--help").stdout
     assert "Usage" in said
     assert re.findall(r"\d{5,}", said) == []
-    default = inspect.signature(cli.COMMANDS.named()[name]).parameters.get("episodes")
+    default = inspect.signature(cli.COMMANDS.by_name()[name]).parameters.get("episodes")
     if default is not None and default.default == 10_000:
         assert "10,000 by default" in " ".join(re.sub(r"[^\w,. ]", " ", said).split())
 

@@ -285,7 +285,7 @@ def greet() -> None:
 ''',
         """
 from riskgrad.cli import COMMANDS
-assert COMMANDS.named()["greet"].__name__ == "greet"
+assert COMMANDS.by_name()["greet"].__name__ == "greet"
 if FOLDER:
     assert "## greet" in prepare.describe_commands()
 """,
@@ -303,12 +303,12 @@ spec.loader.exec_module(prepare)
 """
 LISTED = """
 (listed,) = [parts for parts in part_lists() if parts.kind == KIND]
-assert listed.named()[NAME].__name__ == PART
+assert listed.by_name()[NAME].__name__ == PART
 """
 EXPORTED = """
 folder = importlib.import_module(FOLDER)
 if KIND != "command":
-    assert getattr(folder, PART) is listed.named()[NAME]
+    assert getattr(folder, PART) is listed.by_name()[NAME]
     assert PART in getattr(folder, "__all__", dir(folder))
     assert any(name.public.endswith("." + PART) for name in prepare.names_of(FOLDER)), "the reference lists it"
 """

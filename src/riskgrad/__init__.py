@@ -2,11 +2,12 @@
 
     policy + environment -> episodes -> returns (and importance weights) -> risk -> gradient -> ascent -> run -> report
 
-Each arrow is a folder: a `policy` plays episodes of one of the `sources` (a finite model of `mdp`, an environment of
-`envs` or Gymnasium, a log); their returns, reweighted by `weights` when another policy acted, go into a measure of
-`risk` (a `distortion` of the law, mean-variance, your own); `gradient` sees only a function of the parameters; `ascent`
-takes the step; `algorithms` put these together as the paper does, and `training` is the loop around them; `run` keeps
-what happened; `evaluation` and `pages` say what it bought. `exact` and `theory` are the truth behind it all.
+Each station of this flow is a folder: a `policy` plays episodes of one of the `sources` (a finite model of `mdp`, an
+environment of `envs` or Gymnasium, a log); their returns, reweighted by `weights` when another policy acted, go into a
+measure of `risk` (a `distortion` of the law, mean-variance, your own); `gradient` sees only a function of the
+parameters; `ascent` takes the step; `algorithms` put these together as the paper does, and `training` is the loop
+around them; `run` keeps what happened; `evaluation` and `pages` say how good the result is. Beside the flow, `exact`
+computes the truth on finite models, and `theory` the constants, bounds and schedules of the paper.
 
 Larger is better everywhere, the default attitude is averse, and alpha is the mass of the bad tail.
 """

@@ -52,10 +52,10 @@ def evaluate(
         confidence: of each interval, in (0, 1).
         return_range: bounds (low, high) of every possible return; None takes those of the source, where it knows them.
         greedy: play the mode of the policy, its likeliest action, instead of drawing actions.
-        seed: of the episodes and the resamples.
-        resamples: how many the bootstrap draws.
+        seed: the seed of the episodes and of the resamples.
+        resamples: how many resamples the bootstrap draws.
         horizon: largest number of steps, for a Gymnasium environment; None takes what the run was trained with.
-        discount: for a Gymnasium environment; None takes what the run was trained with.
+        discount: the discount, for a Gymnasium environment; None takes what the run was trained with.
         env_options: options for `gymnasium.make`, the class or the factory; None takes what the run was trained with.
         trust: import the module that the run names, as in "module:Name-v0"; modules run code.
 
@@ -87,12 +87,14 @@ def evaluate(
 def find_env(
     runs: Mapping[str, Run], how: str = "with --env; in Python pass env= or trust=True", *, trust: bool = False
 ) -> Environment:
-    """Give the environment that runs were trained on, or say so; nothing is imported because a file names it.
+    """Give the environment that the first of some runs was trained on; refuse runs that do not say what it was.
+
+    A module that only the file of a run names is not imported unless it is trusted.
 
     Args:
-        runs: by name, as a message calls them.
-        how: the user can name it instead.
-        trust: whether its module may be imported.
+        runs: the runs, by the names that messages use for them.
+        how: how the user can name the environment instead, for the message.
+        trust: whether the environment's module may be imported.
     """
     for label, run in runs.items():
         if run.settings.env is None and run.given_env is None:
@@ -117,11 +119,11 @@ def play_options(
     """Give the horizon, discount and options with which an environment is played, for `resolve_source`.
 
     Args:
-        run: whose own are taken for what is None, if it is a run.
-        env: what is played; a model and a source have their own, and an environment its options.
-        horizon: largest number of steps.
-        discount: discount.
-        env_options: options.
+        run: if it is a run, its own values are used for the arguments that are None.
+        env: what is played; a model or source has its own horizon and discount, an environment object its own options.
+        horizon: largest number of steps, or None.
+        discount: the discount, or None.
+        env_options: options of the environment, or None.
     """
     if isinstance(run, Run) and not isinstance(env, Source | FiniteMDP):
         horizon = run.settings.horizon if horizon is None else horizon

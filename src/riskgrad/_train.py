@@ -1,10 +1,11 @@
 """`rg.train`: from an environment and a risk measure to a trained policy, with defaults that need no tuning.
 
-What it picks: a finite model gives the compiled sampler and a softmax over a table, vectors give a network that sees
-them in units of their spread; `algorithm="auto"` fits the measure, the policy and the observations (see
-`riskgrad.training.algorithm`). On the way to the named measure it follows a path from a milder one and adds a bonus for
-random actions that fades; the run says so in its notes. With `schedule="paper"` there is no path, no bonus and one step
-per batch.
+What it picks: a finite model is played by the compiled sampler, with a softmax over a table as the policy; where
+observations are vectors, the policy is a network that reads them standardized if the critic trains it, and linear
+otherwise. `algorithm="auto"` depends on the measure, the policy and the observations (see
+`riskgrad.training.algorithm`). By default the training follows a path from a milder measure to the named one and adds a
+bonus for random actions that falls to 0; the run says so in its notes. With `schedule="paper"` there is no path, no
+bonus and one step per batch.
 """
 
 import inspect
@@ -32,7 +33,7 @@ Given = ParamSpec("Given")
 
 @dataclass(frozen=True)
 class TrainCall(TrainOptions):
-    """All that `rg.train` takes.
+    """All arguments of `rg.train`.
 
     Attributes:
         env: a Gymnasium id, a class or factory, an environment, a finite model, a source of episodes, or a log.
@@ -44,7 +45,7 @@ class TrainCall(TrainOptions):
 
 
 def takes(call: Callable[Given, TrainCall]) -> Callable[[Callable[..., Run]], Callable[Given, Run]]:
-    """Give a function the arguments of a class, for editors, `help` and type checkers; its docstring lists them."""
+    """Give a function the signature of a dataclass, for editors, `help` and type checkers; list it in the docstring."""
 
     def decorate(function: Callable[..., Run]) -> Callable[Given, Run]:
         told: Any = function

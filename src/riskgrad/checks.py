@@ -91,12 +91,12 @@ LARGEST_COUNT = 2**63 - 1
 
 
 def check_count(name: str, value: object, least: int = 1, most: int = LARGEST_COUNT) -> int:
-    """Refuse what is not an integer of at least `least`, or is more than memory has places."""
+    """Refuse what is not an integer from `least` to `most`."""
     number: Any = value
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or number < least:
         raise InputError(name, f"be an integer of at least {least}", cast("object", value))
     if number > most:
-        raise InputError(name, "fit into 64 bits", number)
+        raise InputError(name, "fit into 64 bits" if most == LARGEST_COUNT else f"be at most {most:g}", number)
     return int(number)
 
 
@@ -169,7 +169,7 @@ def check_discount(discount: float) -> float:
 
 
 def check_env_options(options: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Give an environment's options by name; none for None."""
+    """Give an environment's options by name; an empty dictionary for None."""
     if options is None:
         return {}
     if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):
@@ -270,13 +270,13 @@ def check_path(name: str, value: object) -> Path:
 def _is_encodable(text: str) -> bool:
     try:
         os.fsencode(text)
-    except UnicodeEncodeError:  # half of a character, which no file's name holds
+    except UnicodeEncodeError:  # half of a surrogate pair, which no file name can hold
         return False
     return True
 
 
 def check_callback(name: str, value: object) -> object:
-    """Refuse what cannot be called after an iteration, nor is several that can."""
+    """Refuse what is neither a function nor several functions."""
     several: Iterable[object] = [value]
     if isinstance(value, Iterable) and not callable(cast("object", value)):
         several = cast("Iterable[object]", value)

@@ -1,8 +1,9 @@
-"""Several independent trainings, shared by the workers of a backend, with news of each.
+"""Several independent trainings, shared by the workers of a backend, with news of the progress of each.
 
 A frontier and an experiment are both many trainings on a backend. Numbers do not depend on who trains what: a training
 is a function of its arguments. Workers play their environments themselves, one training each. Where a cluster has at
-least twice as many workers as there are trainings, these are done here, and the workers play for one after the other.
+least twice as many workers as there are trainings, the trainings run in this process, one after the other, and the
+workers play the episodes of each.
 
 Workers that share a queue with this process send news through it while they train. The first signal asks them to stop:
 each finishes its iteration, and writes a checkpoint where its run is kept; a second signal ends them at once. Other
@@ -36,7 +37,7 @@ from riskgrad.types import FloatArray, Line
 
 Progress = Callable[[str, Line | None], None]
 
-SECONDS = 0.1  # between two news of a training, at least
+SECONDS = 0.1  # least time between two news of a training
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Training:
         label: what it is called in news.
         env: what to train on.
         risk: what to maximize.
-        options: more for `rg.train`.
+        options: further keywords for `rg.train`.
     """
 
     label: str
@@ -58,7 +59,7 @@ class Training:
 
 @dataclass(frozen=True)
 class _Task:
-    """A training for a worker: with how many threads, and where its news go."""
+    """A training for a worker, with the number of its threads and the queue for its news."""
 
     training: Training
     threads: int
@@ -77,11 +78,11 @@ def refuse_unknown_options(function: str, call: Callable[..., Any], training: Ma
 
 
 class Crew:
-    """Trains several at once; a context manager, whose workers stay for the next round until its end.
+    """Several trainings at once, on one backend whose workers stay for further rounds; a context manager.
 
     Args:
-        backend: who trains: "processes:4", or a backend; None or "serial" trains here, one after the other. What a
-            string names is ended with the crew.
+        backend: who trains: "processes:4", or a backend; None or "serial" trains here, one after the other. A backend
+            that a string names is closed with the crew; one that is given as an object stays open.
         progress: called with (label, line) now and then, and with (label, None) when a training ends.
     """
 
@@ -113,7 +114,7 @@ class Crew:
                 news = self._news or self._open_queue()
                 runs = self._backend.map(_train_there, [_Task(one, threads, news) for one in trainings])
         finally:
-            self._backend.ask_to_stop(0)  # the backend may have more to do
+            self._backend.ask_to_stop(0)  # takes the request back, since the backend may have more to do
         if stop.signal:
             raise say_if_uncaught(Stopped(_say_how_far(trainings, runs, stop.signal), stop.signal))
         return runs
@@ -194,7 +195,7 @@ def _say_how_far(trainings: Sequence[Training], runs: Sequence[Run | None], sign
 
 
 def _refuse_other_disk(folder: str | Path | None) -> None:
-    """Refuse a folder that only the machine sees on which the trainings were begun."""
+    """Refuse a folder on a disk that only the machine that began the trainings can see."""
     if folder is not None and not any(place.is_dir() for place in Path(folder).parents[:2]):
         rule = "be on a disk that each machine of the cluster sees"
         raise InputError("folder", rule, str(folder), "or train without a folder, and save the runs")

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from riskgrad.errors import InputError
 
-MOST_NUMBERS: Final = 1 << 26  # of a Box; a file that asks for more is not one that was written here
+MOST_NUMBERS: Final = 1 << 26  # most numbers of a Box; a file that asks for more was not written by riskgrad
 
 
 def describe_space(space: Space[Any]) -> dict[str, Any] | None:
@@ -80,7 +80,7 @@ def _read_box(facts: Mapping[str, Any]) -> Space[Any]:
     for name, missing in (("low", -np.inf), ("high", np.inf)):
         given = np.array(facts[name], dtype=object)
         numbers = np.where(given == None, missing, given)  # noqa: E711 - elementwise
-        # whole numbers of 64 bits are not all floats
+        # not by way of floats, which do not hold all 64-bit integers
         sides.append(np.full(shape, numbers.astype(kind if whole else np.float64)).astype(kind))
     return spaces.Box(sides[0], sides[1], shape, kind.type)  # pyright: ignore[reportArgumentType]
 

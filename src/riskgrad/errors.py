@@ -79,12 +79,12 @@ class ContractError(RiskgradError, AssertionError):
 
 
 class EpisodeError(RiskgradError, RuntimeError):
-    """An environment failed in the middle of an episode, or answered with what cannot be used.
+    """An environment failed in the middle of an episode, or returned something that cannot be used.
 
     Args:
         env: the environment's name.
         row: the row of thetas that acted.
-        seed: with which the episode was reset.
+        seed: the seed with which the episode was reset.
         step: how many steps had been taken.
         reason: what happened.
     """
@@ -121,8 +121,8 @@ class Stopped(KeyboardInterrupt):
 
     Attributes:
         signal: its name, such as "SIGTERM".
-        run: the run so far, as `rg.train` would have given it; None if it was stopped at once before it began, or if
-            several processes trained.
+        run: the run so far, as `rg.train` would have given it; None if a second signal stopped it before it
+            began, or if several processes trained.
     """
 
     def __init__(self, message: str, signal: str, run: Any = None) -> None:

@@ -1,4 +1,4 @@
-"""What public functions take, by their signatures: a misspelled keyword or a value of another kind gets one line.
+"""Checks of arguments against signatures: a misspelled keyword or a value of another kind is refused in one line.
 
 A signature says that `mdp` is a FiniteMDP and `discount` a float. When a function decorated with `checks_kinds` fails,
 for example because a number lacks an attribute, its arguments are compared with its signature. A keyword that it does
@@ -25,7 +25,7 @@ from riskgrad.errors import InputError, RiskgradError, refuse_unknown_keyword
 P = ParamSpec("P")
 T = TypeVar("T")
 
-MOST_CHOICES = 2  # of kinds that a rule names; a function that takes more says itself what it takes
+MOST_CHOICES = 2  # most kinds that a message names; a function that takes more kinds checks its arguments itself
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class Kind:
     """What a value has to be.
 
     Attributes:
-        words: it in words.
-        holds: whether a value is that.
+        words: the kind in words, such as "an integer".
+        holds: says whether a value is of this kind.
     """
 
     words: str
@@ -87,7 +87,7 @@ def _public_name(call: Callable[..., Any], args: tuple[Any, ...]) -> str:
 
 
 def _resolve(hint: Any, call: Callable[..., Any]) -> Any:
-    """Give the hint that a text stands for; nothing where it names what is imported for hints alone."""
+    """Give the hint that a text stands for; `Any` where it names something that is imported for type checkers only."""
     if not isinstance(hint, str):
         return Any if hint is inspect.Parameter.empty else hint
     try:
@@ -112,7 +112,7 @@ def _one_of(parts: tuple[Any, ...]) -> Kind | None:
     known = [kind for kind in kinds if kind is not None]
     if len(known) < len(kinds) or len([kind for kind in known if kind is not NOTHING]) > MOST_CHOICES:
         return None
-    paths = PLAIN[Path] in known  # which texts are
+    paths = PLAIN[Path] in known  # then texts are not named: they are paths as well
     words = " or ".join(kind.words for kind in known if not paths or kind is not PLAIN[str])
     return Kind(words, lambda value: any(kind.holds(value) for kind in known))
 

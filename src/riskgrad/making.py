@@ -15,10 +15,10 @@ from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 from riskgrad.errors import InputError, RiskgradError
 
 DEFAULT_LIMIT: Final = 1000  # steps, where an environment has no limit of its own
-LARGEST_LIMIT: Final = 10**7  # more is a number that stands for none
+LARGEST_LIMIT: Final = 10**7  # a larger number stands for no limit
 # where environments keep a limit of their own: those of RL libraries, MiniGrid, or-gymnasium, pyRDDLGym
 LIMIT_NAMES: Final = ("max_episode_steps", "_max_episode_steps", "max_steps", "step_limit", "episode_length", "horizon")
-SELF_EXPLAINING = (gymnasium.error.Error, TypeError, ImportError)  # their messages need no kind of error in front
+SELF_EXPLAINING = (gymnasium.error.Error, TypeError, ImportError)  # their messages need no class name in front
 
 
 def full_id(name: str) -> str:
@@ -35,7 +35,7 @@ def refuse_import(name: str, advice: str) -> str:
     """Give the name of an environment that a file holds; refuse one whose module would have to be imported.
 
     An id such as "module:Name-v0" imports the module, and modules run code: the author of the file would run code on
-    the reader's machine. One that is imported already, as after a training in this process, runs nothing.
+    the reader's machine. A module that is imported already, as after a training in this process, runs nothing more.
 
     Args:
         name: what the file says.
@@ -90,11 +90,11 @@ def time_limit(env: "gymnasium.Env[Any, Any]") -> int | None:
 
 @dataclass(frozen=True)
 class StepLimit:
-    """After how many steps an episode is cut, and who says so.
+    """The number of steps after which an episode is cut, and where that number comes from.
 
     Attributes:
-        steps: how many.
-        note: what a reader of a run must know of it; empty where the user or a time limit says so.
+        steps: the number of steps.
+        note: what a reader of a run must know about the limit; empty where the user or a time limit sets it.
         is_default: whether it is riskgrad's default, since nothing else gives a limit.
     """
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class TableOfText:
-    """A table whose cells are written.
+    """A table whose cells are text.
 
     Attributes:
         title: what it shows.
@@ -26,7 +26,7 @@ def html_table(
     """Give a table as HTML.
 
     Args:
-        rows: of text; the first cell of a row is its name.
+        rows: rows of text; the first cell of a row is its name.
         title: above the table.
         header: names of the columns.
         notes: below the table, a line each.
@@ -40,10 +40,10 @@ def html_table(
 
 
 def text_table(rows: Sequence[Sequence[str]], *, title: str, header: Sequence[str]) -> str:
-    """Give a table as text, its columns apart by two blanks.
+    """Give a table as text, its columns separated by two blanks.
 
     Args:
-        rows: of text.
+        rows: rows of text.
         title: above the table.
         header: names of the columns.
     """

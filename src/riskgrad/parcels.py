@@ -19,7 +19,7 @@ from riskgrad.errors import WorkerError
 from riskgrad.making import close_or_warn
 
 PROTOCOL: Final = pickle.HIGHEST_PROTOCOL
-MOST_OPENED: Final = 4  # parcels whose content a process keeps as it was made
+MOST_OPENED: Final = 4  # parcels that a process keeps open
 
 
 class PicklerMaker(Protocol):
@@ -31,13 +31,13 @@ class PicklerMaker(Protocol):
 
 
 def pickle_plainly(thing: Any) -> bytes:
-    """Pickle a thing by reference to what it is made of; raise where that cannot be found by its name."""
+    """Pickle a thing, with its classes and functions by name; raise where one cannot be found by its name."""
     return pickle.dumps(thing, PROTOCOL)
 
 
 @contextlib.contextmanager
 def finding_parts() -> Generator[None]:
-    """Say in one line what to do where what was sent is made of what this process cannot find."""
+    """Say in one line what to do where this process cannot find a class or function of what it was sent."""
     try:
         yield
     except (AttributeError, ImportError) as error:
@@ -51,7 +51,7 @@ class Parcel:
 
     Args:
         content: a pickled recipe.
-        key: what it is known by, where that is known already.
+        key: the digest of the content, where it is known already.
     """
 
     def __init__(self, content: bytes, key: str | None = None) -> None:
@@ -59,10 +59,10 @@ class Parcel:
         self.key = hashlib.blake2b(content, digest_size=16).hexdigest() if key is None else key
 
     def open(self, make: Callable[[Any], Any]) -> Any:
-        """Give what is made of the recipe; a process makes it once and keeps a few.
+        """Give what `make` makes of the recipe; a process makes it once, and keeps the few that were used last.
 
         Args:
-            make: from the unpickled recipe to what is kept; its `close` is called at the end.
+            make: from the unpickled recipe to an object with `close`, which is called when it is no longer kept.
         """
         if not _OPENED:
             Finalize(None, _close_opened, exitpriority=0)
@@ -70,7 +70,7 @@ class Parcel:
             if len(_OPENED) == MOST_OPENED:
                 _OPENED.popitem(last=False)[1].close()
             with finding_parts():
-                recipe = pickle.loads(self.content)  # noqa: S301 - by the process that asks for the work
+                recipe = pickle.loads(self.content)  # noqa: S301 - pickled by the process that asks for the work
             _OPENED[self.key] = make(recipe)
         _OPENED.move_to_end(self.key)
         return _OPENED[self.key]
@@ -99,11 +99,11 @@ class Package:
 
 
 def pack(work: Any, pickler: PicklerMaker = pickle.Pickler) -> Package:
-    """Pickle work, and lay the parcels in it beside it.
+    """Pickle work; the bytes of the parcels in it are kept beside it.
 
     Args:
-        work: what can be pickled.
-        pickler: by which class.
+        work: anything that can be pickled.
+        pickler: the class that pickles it.
     """
     file, parcels = io.BytesIO(), dict[str, bytes]()
 
@@ -125,6 +125,6 @@ def unpack(content: bytes, parcels: Mapping[str, bytes]) -> Any:
     def find_parcel(key: str) -> Parcel:
         return Parcel(parcels[key], key)
 
-    reader: Any = pickle.Unpickler(io.BytesIO(content))  # noqa: S301 - by the process that asks for the work
+    reader: Any = pickle.Unpickler(io.BytesIO(content))  # noqa: S301 - pickled by the process that asks for the work
     reader.persistent_load = find_parcel
     return reader.load()

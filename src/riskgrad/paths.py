@@ -4,9 +4,9 @@
     from the square    (1 - w) s^2 + w g(s)
     by levels          CVaR at the level alpha^w, for a measure of a tail of mass alpha
 
-The weight w rises from 0 to 1. s^2 stands for the mean of the worse of two episodes. A policy whose episodes in the
-tail all look alike gets no direction from a tail measure; either start gives it one. The square has two merits of its
-own. It is averse, so that the policy does not first learn what the named measure will punish. And it depends on
+The weight w rises from 0 to 1. s^2 stands for the mean of the worse of two episodes. Where all episodes in the tail
+have the same return, a tail measure has no gradient; the mean and the square have one. The square has two further
+merits. It is averse, so that the policy does not first learn what the named measure will punish. And it depends on
 episodes above the tail: if three tenths of the episodes end in ruin, reducing that to two tenths does not change
 CVaR(0.1), and the mean may even prefer the ruin; the square improves.
 
@@ -14,8 +14,8 @@ Where ruin fills more than the tail, a mixture gives little direction away from 
 contains episodes without ruin at every step. Levels above one half are mixtures of the mean and the worse half.
 
 A seeking measure starts from 1 - (1 - s)^2, the better of two. A measure milder than the square (M_g' below 2) starts
-from the mean. One that is no distortion, such as mean-variance, has no path unless one is given: a path leads to the
-optimum of the mean first, which may lie far from its own.
+from the mean. A measure that is no distortion, such as mean-variance, has no path unless one is given: a path leads to
+the optimum of the mean first, which may lie far from the measure's own.
 
 No single way suits every problem: `find_ways` gives those that are worth trying side by side.
 """
@@ -88,7 +88,7 @@ class Way:
         part: the part of the run over which the weight rises from 0 to 1; None for no path.
         start: the distortion that the path starts from; None for the mean.
         start_text: where the path starts, in words.
-        level: the mass of the tail that it goes to by levels; None for a mixture.
+        level: the mass of the tail at the end of a path by levels; None for a mixture.
     """
 
     risk: RiskMeasure
@@ -108,7 +108,7 @@ class Way:
         if self.level is None:
             return self.risk.along(weight, self.start)
         level = float(power_of(np.array(self.level), weight))
-        # from the mean to the worse half, and on from there
+        # above one half, a mixture of the mean and the mean of the worse half
         return CVaR(HALF).along((1.0 - level) / HALF) if level > HALF else CVaR(level)
 
     @property
@@ -132,7 +132,7 @@ class Way:
 
 @checks_kinds
 def find_way(path: RiskPath | str | None, risk: RiskMeasure, schedule: str) -> Way:
-    """Check a path and say how it leads to a measure.
+    """Check a path and give the way by which it leads to a measure.
 
     Args:
         path: None or "none" for no path; a part of the run, from the mean; a `SquarePath` or "square:0.5", from the
@@ -178,8 +178,8 @@ def _read(text: str, risk: RiskMeasure, schedule: str) -> RiskPath | None:
 def find_ways(path: RiskPath | str | None, risk: RiskMeasure, schedule: str) -> tuple[Way, ...]:
     """Give the ways to a measure that are worth trying side by side: the one that is given, or for "auto" several.
 
-    They are those from the square, from the mean, by levels and without a path, as far as the measure has them. One
-    that is no distortion has no path: its optimum may lie far from that of the mean.
+    They are those from the square, from the mean, by levels and without a path, as far as the measure has them. A
+    measure that is no distortion has no path: its optimum may lie far from that of the mean.
 
     Args:
         path: see `find_way`.

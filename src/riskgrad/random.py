@@ -3,7 +3,7 @@
 No number depends on the order in which work is done. A run that is split over threads, processes or machines, or killed
 and resumed, asks for the same keys and so sees the same numbers; nothing has to be saved of a generator's state.
 
-Two faces of the same key:
+A key is used in two ways:
 
 - `Stream.generator(...)` gives a NumPy generator, for unit vectors, bootstrap resamples, environments.
 - `Stream.keys(...)` gives one 64-bit word per pair, for compiled samplers. They derive each episode's stream from it:
@@ -54,7 +54,7 @@ class Purpose(IntEnum):
 @checks_fields
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """Everything random in one iteration for one purpose; pairs and episodes are told apart inside it.
+    """The random numbers of one iteration for one purpose; within it, each pair and episode has its own.
 
     Equal keys give equal numbers, different keys give independent ones.
 
@@ -98,7 +98,7 @@ class Stream:
 
 
 def mix(word: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Finalize SplitMix64: a bijection of 64-bit words whose every output bit depends on every input bit."""
+    """Mix the bits of 64-bit words as SplitMix64 does: one to one, each output bit depending on every input bit."""
     with np.errstate(over="ignore"):
         word = (word ^ (word >> np.uint64(30))) * np.uint64(FACTORS[0])
         word = (word ^ (word >> np.uint64(27))) * np.uint64(FACTORS[1])
@@ -116,7 +116,7 @@ def episode_words(keys: NDArray[np.uint64], episodes: int) -> NDArray[np.uint64]
 
 
 def environment_seeds(words: NDArray[np.uint64]) -> IntArray:
-    """Give a seed below 2^31 for the environment of each episode; its stream has nothing of that of the actions."""
+    """Give a seed below 2^31 for the environment of each episode, independent of the stream of the actions."""
     return (mix(words ^ np.uint64(ENVIRONMENT)) >> np.uint64(33)).astype(np.int64)
 
 
@@ -129,7 +129,7 @@ def current_versions() -> dict[str, str]:
 
 @cache
 def _version_of(package: str) -> str:
-    """Give the version of a package; a look at the disk takes half a millisecond, and a training asks often."""
+    """Give the version of a package, read from the disk once, since that takes half a millisecond."""
     return version(package)
 
 

@@ -7,8 +7,8 @@ paper's value where that differs, and one line of help. `rg.train`, the command 
 here and the line where it acts. An algorithm's own options are the fields of its class, made by the same `option`.
 
     Options          what decides the result of a training
-    TrainOptions     these, and how it is run and kept, which no number depends on: what `rg.train` takes
-    Settings         these as they were in force, every default spelled out, and what else identifies the run
+    TrainOptions     these, and how the training is run and kept, which changes no number: what `rg.train` takes
+    Settings         the options as they were in force, every default spelled out, and what else identifies the run
 """
 
 import json
@@ -57,7 +57,7 @@ _SAME: Final = object()
 
 
 class Rule(NamedTuple):
-    """A default that depends on the problem: in words, and as a function of the circumstances and of who asks."""
+    """A default that depends on the problem: in words, and as a function of the last two arguments of `default_of`."""
 
     text: str
     value: Callable[[Any, Any], Any]
@@ -72,8 +72,8 @@ class Facts:
         paper: the same for `schedule="paper"`.
         flag: what a flag or a key of a file holds: int, float, str, bool or list; None where only Python can give it.
         help: one line.
-        panel: the heading under which the command line lists it.
-        check: (name, value) -> value; refuses what it must not be. None where another place does.
+        panel: the heading under which the command line lists the option.
+        check: (name, value) -> value; refuses a value that is not allowed. None where another place checks.
     """
 
     default: Any
@@ -105,8 +105,8 @@ def option(
         flag: what a flag or a key of a file holds; None where only Python can give it.
         help: one line.
         paper: the value or the rule of `schedule="paper"`; by default the same.
-        check: (name, value) -> value; refuses what it must not be.
-        panel: the heading under which the command line lists it.
+        check: (name, value) -> value; refuses a value that is not allowed.
+        panel: the heading under which the command line lists the option.
     """
     decided_later = isinstance(default, Rule) or paper is not _SAME
     facts = Facts(default, default if paper is _SAME else paper, flag, help, panel, check)
@@ -119,7 +119,7 @@ def facts_of(kind: Any) -> dict[str, Facts]:
 
 
 def check_options(options: Any) -> None:
-    """Refuse options of a dataclass that break the rule beside them; None is left to the rules."""
+    """Refuse options of a dataclass whose values their checks do not allow; None, a default, is not checked."""
     for name, facts in facts_of(options).items():
         value = getattr(options, name)
         if facts.check is not None and value is not None:
@@ -181,8 +181,8 @@ class Options:
     normalize: bool | Literal["auto"] = option(
         "auto",
         bool,
-        "Show the policy observations less their mean, over their spread, by statistics of the run; by default, auto, "
-        "where the critic trains on vectors that are no soft one-hot.",
+        "Show the policy observations minus their mean, divided by their spread, both measured during the run; by "
+        "default, auto, only where the critic trains on vectors that are no soft one-hot.",
         check=check_switch,
     )
     schedule: ScheduleName = option("practical", str, "practical, or paper for the schedule of its main theorem.")
@@ -213,7 +213,7 @@ class Options:
             lambda share, least: max(least, round(share)),
         ),
         int,
-        "Episodes by which an iterate is judged, at a few iterates; 0 judges none and takes the last.",
+        "Episodes by which each of a few iterates is judged, to keep the best; 0 judges none and keeps the last.",
         check=partial(check_count, least=0),
     )
 
@@ -243,18 +243,18 @@ class TrainOptions(Options):
         None, None, "Folder that keeps the record and checkpoints of a new run.", check=check_path
     )
     resume: str | Path | None = option(
-        None, None, "Folder of a run to go on with; begins one where there is none.", check=check_path
+        None, None, "Folder of a run to go on with; a new run begins where there is none.", check=check_path
     )
     callback: "Callback | Sequence[Callback] | None" = option(
         None,
         None,
-        "Called after each iteration with its line and the new theta; returns True to stop. Or several.",
+        "Function, or several, called after each iteration with its line and the new theta; returns True to stop.",
         check=check_callback,
     )
     progress: bool | Literal["auto"] = option(
         "auto",
         None,
-        "Show how it goes: True or False; by default, auto, on a terminal and in a notebook, not when piped or in a "
+        "Show progress: True or False; by default, auto, on a terminal and in a notebook, not when piped or in a "
         "worker process.",
         check=check_switch,
     )
@@ -339,6 +339,6 @@ def describe_env_options(options: Mapping[str, Any] | None) -> tuple[dict[str, A
 
 
 def plain_number(value: Any) -> Any:
-    """Give the plain number that a numpy scalar is; anything else as it is."""
+    """Turn a NumPy scalar into a plain number; give anything else as it is."""
     scalar: Any = value
     return scalar.item() if isinstance(value, np.generic) else value

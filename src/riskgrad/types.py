@@ -32,10 +32,10 @@ from riskgrad.markup import html_table
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Scalar = TypeVar("Scalar", bound=np.generic)
-Line = dict[str, Any]  # facts by name, as JSON holds them; an iteration in the record of a run is one
+Line = dict[str, Any]  # facts by name, as JSON holds them, such as an iteration in the record of a run
 
 MASS_TOLERANCE = 1e-9
-ROWS = 12  # of a law that a notebook shows
+ROWS = 12  # most atoms of a law that a notebook shows
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class States:
 
     @property
     def description(self) -> Line:
-        """How a run writes it; see `riskgrad.descriptions`."""
+        """The states as a space in JSON; see `riskgrad.descriptions`."""
         return {"kind": "Discrete", "n": self.n, "start": 0}
 
 
@@ -56,8 +56,8 @@ class Vectors:
 
     Attributes:
         size: how many numbers.
-        one_hot: whether they are a soft one-hot, not negative and summing to 1. It does not count in comparisons: who
-            reads vectors of this size reads these too.
+        one_hot: whether they are a soft one-hot, not negative and summing to 1. It does not count in
+            comparisons, since a policy that reads vectors of this size reads these too.
     """
 
     size: int
@@ -65,7 +65,7 @@ class Vectors:
 
     @property
     def description(self) -> Line:
-        """How a run writes it; vectors have no bounds."""
+        """The vectors as a space in JSON, without bounds."""
         return {"kind": "Box", "low": None, "high": None, "shape": [self.size], "dtype": "float64"}
 
 
@@ -77,7 +77,7 @@ class Choice:
 
     @property
     def description(self) -> Line:
-        """How a run writes it."""
+        """The choice as a space in JSON."""
         return {"kind": "Discrete", "n": self.n, "start": 0}
 
 
@@ -89,7 +89,7 @@ class Choices:
 
     @property
     def description(self) -> Line:
-        """How a run writes it."""
+        """The choices as a space in JSON."""
         starts = [0] * len(self.sizes)
         return {"kind": "MultiDiscrete", "nvec": [*self.sizes], "start": starts, "dtype": "int64"}
 
@@ -113,7 +113,7 @@ class Numbers:
 
     @property
     def description(self) -> Line:
-        """How a run writes it; a bound is one number where all are the same, and None where there is none."""
+        """The numbers as a space in JSON; a bound is one number where all are the same, None where there is none."""
         sides = [[bound if math.isfinite(bound) else None for bound in side] for side in (self.low, self.high)]
         low, high = (side[0] if len(set(side)) == 1 else side for side in sides)
         return {"kind": "Box", "low": low, "high": high, "shape": [self.size], "dtype": "float64"}
@@ -133,7 +133,7 @@ class Both:
 
     @property
     def description(self) -> Line:
-        """How a run writes it."""
+        """Both parts as a space in JSON."""
         return {"kind": "Tuple", "parts": [self.choices.description, self.numbers.description]}
 
 
@@ -182,7 +182,7 @@ class Episodes:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Episodes step by step, in the order of time; the steps of episode i are the rows offsets[i]:offsets[i + 1].
+    """The N steps of m episodes in the order of time; those of episode i are the rows offsets[i]:offsets[i + 1].
 
     Attributes:
         values: discounted returns [m].
@@ -207,7 +207,7 @@ class Gradient:
 
     Attributes:
         vector: the estimate [d].
-        standard_error: square root of the estimated E||vector - E vector||^2, a number; NaN where it cannot be told.
+        standard_error: square root of the estimated E||vector - E vector||^2, a number; NaN where it is not known.
     """
 
     vector: FloatArray
@@ -273,12 +273,12 @@ class DiscreteLaw:
         return float(np.sum(self.probabilities * (self.values - self.mean) ** 2))
 
     def cdf(self, x: ArrayLike) -> FloatArray:
-        """F(x) = P(R <= x), elementwise."""
+        """Give F(x) = P(R <= x), elementwise."""
         index = np.searchsorted(self.values, as_reals("x", x), side="right")
         return np.concatenate([[0.0], self.lower_mass])[index]
 
     def quantile(self, level: ArrayLike) -> FloatArray:
-        """Return inf{x : F(x) >= level} for levels in (0, 1], elementwise; level 0 gives the smallest atom."""
+        """Give inf{x : F(x) >= level} for levels in (0, 1], elementwise; level 0 gives the smallest atom."""
         levels = as_reals("level", level)
         if not np.all((levels >= 0.0) & (levels <= 1.0)):
             raise InputError("level", "be in [0, 1]", level)
@@ -302,7 +302,7 @@ def describe(thing: object) -> str:
 
 
 def digest(array: NDArray[Any]) -> str:
-    """Name an array by its bits."""
+    """Give a name for an array: 16 hexadecimal digits that depend on its bits."""
     return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()[:16]
 
 

@@ -13,8 +13,9 @@ What is decided here, and why:
 - Where observations and actions are integers, a policy is asked once for each different pair; only the sum over visits
   is done for each episode, and it is compiled. Log-probabilities are held for 64 policies at a time, so that they take
   little memory next to the result.
-- The target gives an action no chance: the ratio is -inf, the weight 0, and nothing is wrong. The behavior policy
-  gave it no chance, though it happened: the ratio is +inf, and `Diagnostics` counts it. Both: -inf.
+- If the target policy gives an action probability 0, the log ratio is -inf and the weight 0, which is right. If the
+  behavior policy gives probability 0 to an action that happened, the log ratio is +inf, and `Diagnostics` counts the
+  episode. If both do, the log ratio is -inf.
 - There are two scales, for two kinds of estimator. Self-normalized ones use only the proportions of the weights, so the
   largest is made 1 before the exponential and nothing overflows. The "unbiased" and "paper" ones need psi itself, whose
   mean is 1.
@@ -107,7 +108,7 @@ def _check_behavior(batch: Episodes) -> tuple[FloatArray, IntArray]:
 
 
 def _distinct_pairs(batch: Episodes) -> tuple[IntArray, NDArray[np.generic], NDArray[np.generic]]:
-    """Give the pair of each visit [V], and the observation and action of each different pair [U]."""
+    """Give the index of each visit's pair [V], and the observation and action of each different pair [U]."""
     observations, actions = batch.observations, batch.actions
     if (
         observations.ndim > 1
@@ -221,7 +222,7 @@ def worth(logs: FloatArray) -> FloatArray:
 
 
 def worth_at(policy: Policy, theta: FloatArray, batch: Episodes) -> float:
-    """Give how many episodes of one policy a batch is worth."""
+    """Give how many episodes of the policy at theta [d] a batch is worth."""
     return float(worth(log_ratios(policy, theta[np.newaxis], batch))[0])
 
 
@@ -237,16 +238,17 @@ def weigh_around(
     """Weigh a batch for perturbed policies, closer to theta where it would be worth too little for them.
 
     Args:
-        policy: what theta is for.
+        policy: the policy whose parameters theta are.
         theta: the center [d].
         batch: m recorded episodes.
         directions: unit vectors [n, d].
         smoothing: mu; halved until the median worth for the perturbed policies reaches `least`.
         least: the worth that is enough; 0 for any.
-        events: where it is said that the smoothing was shortened.
+        events: a list to which a line is added if the smoothing was shortened.
 
     Returns:
-        the smoothing; psi of the perturbed policies [2n, m]; and how many episodes the batch is worth for the worst.
+        the smoothing; psi of the perturbed policies [2n, m]; and how many episodes the batch is worth for the one
+        of them for which it is worth least.
     """
 
     def logs_at(mu: float) -> FloatArray:

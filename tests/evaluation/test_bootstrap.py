@@ -108,7 +108,7 @@ def test_ruin_that_was_not_seen_is_flagged_where_the_range_is_known():
 def test_a_thin_tail_is_flagged():
     values = np.random.default_rng(8).uniform(size=399)
     thin, enough = bootstrap_intervals(values, [rg.risk.CVaR(0.05), rg.risk.CVaR(0.2)])
-    assert thin.flag == "it looks at about 20 of 399 episodes; want 20"
+    assert thin.flag == "it depends on about 20 of 399 episodes; want 20"
     assert enough.flag is None
     assert bootstrap_intervals(values[:19], [rg.risk.Mean()])[0].flag is not None
 
@@ -150,5 +150,5 @@ def test_weighted_episodes_count_for_what_they_are_worth():
         assert one.flag == other.flag
     few = bootstrap_intervals(values, measures, weights=np.where(np.arange(2000) < 100, 1.0, 1e-9))
     assert few[0].flag is None
-    assert few[1].flag == "it looks at about 10 of 100 episodes; want 20"
+    assert few[1].flag == "it depends on about 10 of 100 episodes; want 20"
     assert few[0].interval[1] - few[0].interval[0] > 3.0 * (plain[0].interval[1] - plain[0].interval[0])

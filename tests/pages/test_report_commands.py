@@ -22,7 +22,7 @@ def called(capsys, *words):
 def examples():
     """The example of each command, in the order in which a newcomer would run them."""
     found = {}
-    for name, command in COMMANDS.named().items():
+    for name, command in COMMANDS.by_name().items():
         (found[name],) = EXAMPLE.findall(command.__doc__ or "")
     return found
 
@@ -52,7 +52,7 @@ def test_every_command_has_an_example_and_every_example_runs(tmp_path, monkeypat
     [
         (("report", "no-such-run"), "no-such-run"),
         (("compare", "no-such-run", "other"), "no-such-run"),
-        (("frontier", "two-roads", "--levels", "0.5;0.1"), "--levels must be numbers apart by commas"),
+        (("frontier", "two-roads", "--levels", "0.5;0.1"), "--levels must be numbers separated by commas"),
         (("frontier", "two-roads", "--risk", "cvr"), "did you mean 'cvar'"),
         (("frontier", "no-such-environment"), "env must be"),
     ],

@@ -94,7 +94,7 @@ def test_a_model_that_foresees_other_returns_than_episodes_have_is_told():
 def test_the_held_out_risk_has_an_interval_and_a_flag():
     few = rg.train(gamble(0.05), "cvar:0.1", algorithm="score", iterations=3, held_out=100)
     assert not few.held_out_reliable
-    assert "it looks at about 10 of 100 episodes" in few.held_out_flag
+    assert "it depends on about 10 of 100 episodes" in few.held_out_flag
     many = rg.train(gamble(0.05), "cvar:0.1", algorithm="score", iterations=3, held_out=4000)
     assert many.held_out_reliable
     assert many.held_out_interval is not None
@@ -109,9 +109,9 @@ def test_the_page_and_the_command_tell_both(tmp_path):
     run = rg.train(gamble(0.5), "cvar:0.1", algorithm="score", iterations=5, held_out=100)
     page = rg.report(run, tmp_path / "page.html", gamble(0.5), episodes=200).read_text()
     assert "cvar:0.1 was -1 for every policy seen" in page
-    assert "not reliable: it looks at about 10 of 100 episodes; want 20." in page
+    assert "not reliable: it depends on about 10 of 100 episodes; want 20." in page
     command = ["train", "two-roads", "--risk", "cvar:0.1", "--iterations", "2", "--held-out", "50"]
     told = " ".join(CliRunner().invoke(app, command).stdout.split())
     assert "cvar:0.1 by held-out episodes: -" in told
     assert ", 95% from -" in told
-    assert "; not reliable: it looks at about 5 of 50 episodes; want 20" in told
+    assert "; not reliable: it depends on about 5 of 50 episodes; want 20" in told

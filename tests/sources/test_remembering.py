@@ -299,7 +299,7 @@ def test_a_longer_model_shows_later_times_as_the_last():
 def test_what_is_exact_for_states_refuses_a_policy_that_remembers():
     mdp = model(1.0)
     policy, theta = remembering(mdp, "time")
-    with pytest.raises(InputError, match="policy must have no memory, since the states of the model do not tell it"):
+    with pytest.raises(InputError, match="policy must have no memory, since its actions may depend on the state only"):
         rg.exact.gradient(mdp, policy, theta, rg.risk.Mean())
 
 

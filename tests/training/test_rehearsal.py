@@ -102,7 +102,7 @@ def test_for_the_mean_the_gradient_is_that_of_plain_generalized_advantages(monke
     one._quantiles, one._epochs, one._steps = critic.quantiles(visits.inputs), 1, 0  # the first step, of one minibatch
     one.climb(one.weigh_steps(), trust=1.0)
     assert one._steps == 1
-    step = one._problem.ascent.shortened(one._left).step_size
+    step = one._problem.ascent.scale_step(one._left).step_size
     np.testing.assert_allclose((one._now.theta - start.theta) / step, plain, rtol=0.0, atol=1e-10)
 
 

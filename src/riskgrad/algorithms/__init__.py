@@ -1,7 +1,6 @@
-"""The algorithms: OnP-SF and OffP-SF of the paper, ascent along the score gradient, and ascent by what a critic says.
+"""The algorithms: OnP-SF and OffP-SF of the paper, ascent along the score gradient, and ascent along a critic's gains.
 
-A file here is one more. Each is a frozen value whose `step` reads from top to bottom; what all share is in
-`riskgrad.training`.
+Each algorithm is a file of this folder, a frozen value with a method `step`; what they share is in `riskgrad.training`.
 """
 
 from typing import TYPE_CHECKING

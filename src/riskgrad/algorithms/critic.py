@@ -1,14 +1,14 @@
 # pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
-"""The critic algorithm: ascent along what a critic of the influence says.
+"""The critic algorithm: ascent along the gains of actions that a critic estimates under the measure's influence.
 
 On states, several ascents to the measure race each other. Each iteration plays a batch with every ascent still in the
-race, adds its steps to the log, fits a model to the whole log, and moves each ascent a few steps along the gains of its
+race, adds the steps to the log, fits a model to the whole log, and moves each ascent a few steps along the gains of its
 actions in that model. A gain is a gain in expected utility; the utility is the measure's influence at the law of the
 return that the model predicts. See `riskgrad.training.race`.
-On vectors, the critic is a network of quantiles. Each iteration plays a batch, asks the critic what its steps gained,
-makes several passes over it, and fits the critic to it. See `riskgrad.training.rehearsal`.
-Where observations do not determine what follows, a critic is wrong. With `bootstrap=False` a gain is what the episode
-earned less the critic's value, which only reduces the noise: a wrong critic adds no bias.
+On vectors, the critic is a network of quantiles. Each iteration plays a batch, asks the critic what the steps gained,
+trains the policy in several passes over the batch, and fits the critic to it. See `riskgrad.training.rehearsal`.
+Where observations do not determine what follows, a critic is wrong. With `bootstrap=False` a gain is the utility of the
+episode's return less the critic's value, which only reduces the noise: a wrong critic adds no bias.
 """
 
 import math
@@ -26,12 +26,12 @@ from riskgrad.training.race import Race
 from riskgrad.training.rehearsal import Rehearsal
 from riskgrad.types import ObservationKind, States, Vectors
 
-LONG: Final = 8_000  # episodes of a run, from which on some are spent on comparisons
-FEWEST: Final = 8  # episodes of a batch of vectors
-MANY_STEPS: Final = 2_048  # of such a batch, where episodes are short
-ENOUGH_STEPS: Final = 1_024  # where they are long
-LONG_EPISODE: Final = 100  # steps
-LEAST_STEPS: Final = 128  # of such a batch at the start of a run, when episodes may end early
+LONG: Final = 8_000  # a run of this many episodes or more also spends episodes on comparisons
+FEWEST: Final = 8  # episodes of a batch, where observations are vectors
+MANY_STEPS: Final = 2_048  # steps of such a batch, where the horizon is below LONG_EPISODE
+ENOUGH_STEPS: Final = 1_024  # steps of such a batch, where the horizon is longer
+LONG_EPISODE: Final = 100  # steps of an episode
+LEAST_STEPS: Final = 128  # steps of such a batch at the start of a run, when episodes may end early
 
 
 def _count_episodes(case: Circumstances, own: "Critic") -> int:
@@ -52,7 +52,7 @@ class Critic(Algorithm):
     Attributes:
         episodes: m, the batch of each iteration, shared by the ascents in the race.
         trust: how far a step may lead, as a divergence from the old policy to the new one.
-        bootstrap: read gains off the model; False takes what episodes brought, where observations are not states.
+        bootstrap: take gains from the critic's predictions; False takes them from the returns of episodes.
     """
 
     name = "critic"
@@ -82,20 +82,20 @@ class Critic(Algorithm):
 
     @classmethod
     def prefer(cls, gives: ObservationKind | None) -> int:
-        """Leave vectors that are a soft one-hot to the score: what is linear in them is as good as a table."""
+        """Give 0 for vectors that are a soft one-hot: the score algorithm trains a policy that is linear in them."""
         return 0 if isinstance(gives, Vectors) and gives.one_hot else cls.preference
 
     @classmethod
     def defaults_for(cls, gives: ObservationKind | None) -> Defaults:
-        """Train a network on vectors, in units of their spread, by short steps."""
+        """Give the defaults for vectors: a network, observations in units of their spread, and short steps."""
         if not isinstance(gives, Vectors):
             return Defaults()
         return Defaults(policy="mlp:64,64,std=1", rescales=not gives.one_hot, step=0.002, levels=0.5)
 
     def count_judgments(self, iterations: int, has_states: bool) -> int:
-        """Count the two that decide a race of tables, a late iterate, the last one, and those that are sharper.
+        """Count 2 finalists of a race on states, a late iterate, the last one, and its 4 sharper versions.
 
-        In a short run the model of a table decides, and what it chose is judged once; a network has one sharper one.
+        In a short run on states the learned model decides, and only its choice is judged; on vectors 1 is sharper.
         """
         if iterations * self.episodes >= LONG:
             return 8 if has_states else 6

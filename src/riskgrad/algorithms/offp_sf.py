@@ -2,9 +2,9 @@
 """OffP-SF: one batch of episodes is reweighted for all 2 n perturbed policies (`alg:onP` with off-policy estimates).
 
 One iteration samples m episodes, not 2 n m. By default the current policy acts, with a fresh batch in each iteration:
-the ratios psi are then at most exp(mu M_e M_d), and the proof of `pr:non_asym_sf` stands, since it needs the estimates
-at theta_k +- mu v only. Since + and - share the batch, their difference shrinks with mu and its noise with it: a small
-smoothing costs nothing here.
+the ratios psi are then at most exp(mu M_e M_d), and the proof of `pr:non_asym_sf` holds, since it needs the estimates
+at theta_k +- mu v only. Since + and - share the batch, the noise of their difference shrinks with mu as the difference
+does: a small smoothing costs nothing here.
 """
 
 from dataclasses import dataclass
@@ -26,11 +26,11 @@ from riskgrad.weights import weigh_around
 @checks_fields
 @dataclass(frozen=True)
 class OffPSF(Reweighting):
-    """OffP-SF: 2 n perturbed policies, weighed on one batch of m episodes.
+    """OffP-SF: 2 n perturbed policies, estimated from one reweighted batch of m episodes.
 
     Attributes:
-        directions: n.
-        smoothing: mu in (0, 1].
+        directions: n, how many are drawn in each iteration.
+        smoothing: mu in (0, 1], how far perturbed policies are from theta.
         episodes: m, the batch of each iteration.
         orthogonal: whether the directions of a block are orthogonal.
     """

@@ -1,10 +1,10 @@
-"""OnP-SF (`alg:onP`): each perturbed policy is tried out with episodes of its own.
+"""OnP-SF (`alg:onP`): each perturbed policy is estimated from episodes of its own.
 
 One iteration samples 2 n m episodes; a run of N iterations 2 n m N. The policies of a +- pair see the same random
 numbers (common random numbers), which takes most of the noise out of their difference; the paper's pairs are
 independent.
 
-At small m a distortion estimate is nearly neutral: with m = 1 every distortion measure estimates the mean. Take m well
+At small m a distortion estimate is nearly the mean: with m = 1 every distortion measure estimates the mean. Take m well
 above one over the mass of the tail that matters.
 """
 
@@ -34,7 +34,7 @@ from riskgrad.training.problem import Problem
 
 
 def _directions(case: Circumstances, _: "OnPSF") -> int:
-    # for a deterministic policy another direction says more than a second episode
+    # for a deterministic policy one more direction is worth more than one more episode of each perturbed policy
     return min(case.dim, 16 if case.has_density else 4)
 
 
@@ -49,8 +49,8 @@ class OnPSF(Algorithm):
     """OnP-SF: 2 n perturbed policies, m episodes of each.
 
     Attributes:
-        directions: n.
-        smoothing: mu in (0, 1]; noise grows as it falls.
+        directions: n, how many are drawn in each iteration.
+        smoothing: mu in (0, 1], how far perturbed policies are from theta; the noise grows as mu falls.
         episodes: m, for each of the 2 n perturbed policies.
         common_random_numbers: whether + and - see the same random numbers.
         orthogonal: whether the directions of a block are orthogonal.
@@ -87,7 +87,7 @@ class OnPSF(Algorithm):
     orthogonal: bool = option(True, bool, "Make the directions of a block orthogonal.", paper=False)
 
     def step(self, problem: Problem, state: State) -> tuple[State, Info]:
-        """Try out 2 n perturbed policies and step along their smoothed difference."""
+        """Play 2 n perturbed policies and step along their smoothed difference."""
         n, m, mu = self.directions, self.episodes, self.smoothing
         v = sphere(
             Stream(problem.seed, Purpose.DIRECTIONS, state.iteration).generator(), n, problem.dim, self.orthogonal

@@ -1,8 +1,8 @@
 # pyright: reportUnknownLambdaType=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
 """The score algorithm: ascent along the score gradient of the risk, from one batch per iteration.
 
-It needs the measure's influence and the policy's score, and then no perturbation: what OffP-SF reaches with 2 d
-perturbed policies as mu goes to 0, at the cost of one. It is a third algorithm and a check of the other two.
+It needs the measure's influence and the policy's score, and no perturbed policies. But for a factor near 1, its
+gradient is the limit of that of OffP-SF with 2 d perturbed policies as mu goes to 0, at the cost of one policy.
 """
 
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class Score(Reweighting):
     )
 
     def step(self, problem: Problem, state: State) -> tuple[State, Info]:
-        """Draw a batch, and climb on it along the score gradient, reweighted to each theta on the way."""
+        """Draw a batch, and climb along its score gradient, reweighted to each theta on the way."""
         climb = Climb(problem, state, self)
         for point in climb.points():
             told = point.number == 0

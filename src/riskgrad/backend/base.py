@@ -27,7 +27,7 @@ class Backend(ABC):
     Attributes:
         name: how a string calls it.
         ends_hung: whether it ends work that waits for an environment for too long (see `beacon`).
-        elsewhere: whether other processes do all of its work, so that all of it has to travel.
+        elsewhere: whether other processes do all of its work, so that all of it has to be picklable.
         shares_queues: whether its workers can put into a queue of this process, and so send news while they work.
     """
 
@@ -55,13 +55,13 @@ class Backend(ABC):
         """How many threads each of its workers may use."""
         return max(1, cores() // self.workers)
 
-    dumps: Callable[[Any], bytes] = staticmethod(pickle_plainly)  # pickles what travels to a worker, or raises
+    dumps: Callable[[Any], bytes] = staticmethod(pickle_plainly)  # pickles what is sent to a worker, or raises
 
-    def ask_to_stop(self, number: int) -> None:  # noqa: B027 - most backends do not hear of it
-        """Ask workers to stop what they train after the iteration, and begin no other task; 0 takes that back.
+    def ask_to_stop(self, number: int) -> None:  # noqa: B027 - most backends have no one to ask
+        """Ask workers to stop their trainings after the current iteration, and to begin no other task.
 
         Args:
-            number: of the signal that it is for.
+            number: the number of the signal that asks for it; 0 takes the request back.
         """
 
     def close(self) -> None:  # noqa: B027 - most backends start nothing

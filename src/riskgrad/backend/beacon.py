@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 
 class Place(NamedTuple):
-    """What a worker was doing when its time was over.
+    """The call of an environment that a worker is in, or was in when it died.
 
     Attributes:
-        seed: with which the episode was reset.
+        seed: the seed with which the episode was reset.
         step: how many steps had been taken.
-        seconds: how long it was waited for.
+        seconds: how long the call may take.
     """
 
     seed: int
@@ -31,7 +31,7 @@ class Beacon:
     The fifth is the signal by which the worker is asked to stop what it trains after the iteration (0: it is not).
 
     Args:
-        context: of multiprocessing, in which the worker is started.
+        context: the context of multiprocessing in which the worker is started.
     """
 
     def __init__(self, context: Any) -> None:
@@ -39,7 +39,7 @@ class Beacon:
 
     @cached_property
     def _cells(self) -> Any:
-        """The numbers, as what is fastest to write: a worker does so at each step of each episode."""
+        """The numbers in the form that is fastest to write, since a worker writes them at each step."""
         return memoryview(self._shared).cast("B").cast("d")
 
     def __getstate__(self) -> dict[str, Any]:
@@ -56,11 +56,11 @@ class Beacon:
         self._cells[0] = 0.0
 
     def overdue(self) -> Place | None:
-        """Give what should be over by now and is not; None if there is nothing."""
+        """Give the call that should be over by now and is not; None if there is none."""
         return None if time.monotonic() < self._cells[0] else self.calling()
 
     def calling(self) -> Place | None:
-        """Give what is being called, or was when the process died; None if there is nothing."""
+        """Give the call that the worker is in, or was in when it died; None if there is none."""
         until, seconds, seed, step = self._cells[:4]
         return None if until == 0.0 else Place(int(seed), int(step), seconds)
 
@@ -78,7 +78,7 @@ _all_calls: list[bool] = [False]
 
 
 def light(beacon: Beacon, all_calls: bool = False) -> None:
-    """Make a beacon that of this process, which is a worker; for all calls, or those that may take only so long."""
+    """Use a beacon for this process, a worker; it shows all calls, or only those with a time limit."""
     _mine[:], _all_calls[:] = [beacon], [all_calls]
 
 
@@ -88,7 +88,7 @@ def find_asked() -> int:
 
 
 def watch(env: Any, seconds: float | None) -> Any:
-    """Give an environment whose calls are watched, where they may take only so long or this process watches all."""
+    """Give an environment whose calls are watched, if they have a time limit or this process watches all calls."""
     return env if seconds is None and not _all_calls[0] else Watched(env, math.inf if seconds is None else seconds)
 
 
@@ -105,7 +105,7 @@ class Watched:
         self._seed = self._age = 0
 
     def reset(self, **how: Any) -> Any:
-        """Reset it; a seed begins a new count of steps."""
+        """Reset the environment; a seed begins a new count of steps."""
         if how.get("seed") is not None:
             self._seed, self._age = int(how["seed"]), 0
         return self._call(self._env.reset, **how)

@@ -32,7 +32,7 @@ class Patient(Backend):
 
     Args:
         workers: how many processes join; by default one for each core.
-        patience: seconds of work after which they do; 5 by default.
+        patience: seconds of work after which they join; 5 by default.
     """
 
     name = "patient"
@@ -65,7 +65,7 @@ class Patient(Backend):
                 failure, self._alone = error, True
                 self.close()
         begin = time.perf_counter()
-        answers = [work(task) for task in tasks]  # an error of the work itself comes again here
+        answers = [work(task) for task in tasks]  # an error of the work itself is raised here again
         self._worked += time.perf_counter() - begin
         if failure is not None:
             warnings.warn(f"other processes failed, this one goes on alone: {failure}", RuntimeWarning, stacklevel=2)
@@ -80,8 +80,8 @@ class Patient(Backend):
 
 
 def _portable(thing: Any) -> bool:
-    """Whether another process can read a thing without the script that runs here."""
+    """Say whether another process can read a thing without the script that runs here."""
     try:
         return b"__main__" not in pickle.dumps(thing)
-    except Exception:  # what a thing does when it is pickled is its own affair
+    except Exception:  # pickling may run the thing's own code, which may raise anything
         return False

@@ -7,7 +7,7 @@ environments are made once. Signals are left to this process, which ends the oth
 Each worker has its own pipe and does one task at a time; there is no thread or queue in between that could lose a task
 or an answer. Work and tasks are pickled here, before a worker sees them. While it waits, this process checks twice a
 second that every worker is alive, and that no call of an environment is overdue (see `beacon`). An interrupt
-ends the workers that are busy, without waiting for them; who trains in them asks them to stop before (see `crew`).
+ends the workers that are busy, without waiting for them; where they train, `crew` asks them to stop first.
 
 A script that uses it must be importable: put the code that it runs under `if __name__ == "__main__":`.
 """
@@ -84,10 +84,10 @@ class Processes(Backend):
             raise
 
     def ask_to_stop(self, number: int) -> None:
-        """Ask workers to stop what they train after the iteration, and begin no other task; 0 takes that back.
+        """Ask workers to stop their trainings after the current iteration, and to begin no other task.
 
         Args:
-            number: of the signal that it is for.
+            number: the number of the signal that asks for it; 0 takes the request back.
         """
         self._asked = number
         for worker in self._crew:
@@ -98,7 +98,7 @@ class Processes(Backend):
         _end_workers(self._crew)
 
     def _start(self, tasks: int) -> None:
-        """Let there be a worker for each task, as far as they may be that many; take those away that died meanwhile."""
+        """Start workers until each task has one or there are as many as allowed; drop those that died meanwhile."""
         self._crew[:] = [worker for worker in self._crew if worker.process.is_alive()]
         context: Any = multiprocessing.get_context("spawn")
         with contextlib.nullcontext() if self._read_script and _has_script() else unnamed_script():
@@ -112,7 +112,7 @@ class Processes(Backend):
         upcoming = 0
         while upcoming < len(tasks) or any(worker.task >= 0 for worker in self._crew):
             if self._asked:
-                upcoming = len(tasks)  # what is not begun has no answer
+                upcoming = len(tasks)  # a task that is not begun gets no answer
             for worker in self._crew:
                 if worker.ready and worker.task < 0 and upcoming < len(tasks):
                     with self._noticing_death():
@@ -130,7 +130,7 @@ class Processes(Backend):
                     answers[index] = answer
                 else:
                     failed[index] = (answer, trace)
-                    upcoming = len(tasks)  # no more is begun; what was begun before it may have failed earlier
+                    upcoming = len(tasks)  # begin no more; an earlier task in progress may fail too
         if failed:
             error, trace = failed[min(failed)]
             raise error from RemoteTraceback(trace)
@@ -174,7 +174,7 @@ def _end_workers(crew: list[WorkerProcess]) -> None:
 
 
 def _has_script() -> bool:
-    """Whether what runs here is a module or a file that other processes can read; code from a pipe is not."""
+    """Say whether what runs here is a module or a file that other processes can read; code from a pipe is not."""
     script = sys.modules["__main__"]
     return getattr(script, "__spec__", None) is not None or Path(getattr(script, "__file__", None) or "").is_file()
 

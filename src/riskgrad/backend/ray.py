@@ -51,8 +51,8 @@ class Ray(Backend):
     Args:
         workers: how many actors; by default one for each processor that the cluster has now. More than it has make a
             cluster that grows on demand grow.
-        address: of the cluster, such as "auto" or "10.0.0.1:6379"; "local" starts one on this machine; by default the
-            one that `ray.init` finds, and a new one where there is none. Left out where Ray is connected already.
+        address: the cluster's, such as "auto" or "10.0.0.1:6379"; "local" starts one on this machine; by default the
+            one that `ray.init` finds, and a new one where there is none. Ignored where Ray is connected already.
         retries: how often a task that failed is done again; one whose worker was lost, up to 20 times.
 
     Attributes:
@@ -88,7 +88,7 @@ class Ray(Backend):
         return 1
 
     def dumps(self, thing: Any) -> bytes:
-        """Pickle a thing as it travels to a worker; what a script or notebook defines travels by value."""
+        """Pickle a thing for a worker; what a script or notebook defines is sent by value."""
         file = io.BytesIO()
         _cloudpickle().Pickler(file, PROTOCOL).dump(thing)
         return file.getvalue()
@@ -137,7 +137,7 @@ class Ray(Backend):
         return ray
 
     def _put(self, package: Package) -> tuple[Any, dict[str, Any]]:
-        """Put work where workers find it; give where, and where its parcels are. References in lists are left alone."""
+        """Put work and its parcels into the object store; give references, in lists, which Ray does not resolve."""
         ray = import_ray()
         for key, content in package.parcels.items():
             if key not in self._parcels:
@@ -160,7 +160,7 @@ class Ray(Backend):
 
     def _note_loss(self) -> None:
         if not self.lost:
-            text = f"{GONE}: its tasks are done again, which changes no number; more of that is not told"
+            text = f"{GONE}: its tasks are done again, which changes no number; further losses are not reported"
             warnings.warn(text, RuntimeWarning, stacklevel=2)
         self.lost += 1
 
@@ -188,7 +188,7 @@ def _refuse_silence(address: str | None) -> None:
 
 @contextlib.contextmanager
 def _own_signals() -> Generator[None]:
-    """Keep who handles signals here: Ray would end this process at once, and a run is stopped with care."""
+    """Keep the signal handlers of this process: with those of Ray, a signal would end it at once."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -13,8 +13,8 @@ from riskgrad.backend.worker import CallError, RemoteTraceback
 from riskgrad.errors import EpisodeError, InputError, WorkerError
 
 DEPTH: Final = 2  # tasks of a worker at once: one that it does and one that waits
-START: Final = 600.0  # seconds without any worker after which nothing more is hoped for; clusters take minutes to grow
-MOST_LOSSES: Final = 20  # workers that a task may lose: that is not its own fault, as a rule
+START: Final = 600.0  # seconds without any worker before giving up; clusters take minutes to grow
+MOST_LOSSES: Final = 20  # workers that may die on one task, which as a rule is not at fault
 GONE: Final = "its worker or machine died, or was taken away"
 
 
@@ -56,7 +56,7 @@ class Round:
         self.ray, self.actors, self.start, self.work = import_ray(), actors, start, work
         self.tasks, self.retries, self.lost = tasks, retries, lost
         self.answers: list[Any] = [None] * len(tasks)
-        self.open = list(range(len(tasks)))  # that no worker has
+        self.open = list(range(len(tasks)))  # tasks that no worker has
         self.tries, self.losses = [0] * len(tasks), [0] * len(tasks)
         self.failed: dict[int, tuple[Exception, str]] = {}
         self.busy_until = time.monotonic() + START
@@ -148,11 +148,11 @@ class Round:
 
     def _fail(self, index: int, error: Exception, trace: str) -> None:
         self.failed[index] = (error, trace)
-        self.open.clear()  # no more is begun; what was begun before it may have failed earlier
+        self.open.clear()  # begin no more; an earlier task that is in progress may fail too
 
 
 def import_ray() -> Any:
-    """Give the module; say how it is installed where it is not."""
+    """Import Ray; say how to install it where it is missing."""
     try:
         ray: Any = importlib.import_module("ray")
         for name in ("ray.exceptions", "cloudpickle"):

@@ -18,7 +18,7 @@ from riskgrad.backend.worker import NO_ANSWER, CallError, WorkerProcess, pack_fa
 from riskgrad.parcels import Package
 
 BITS: Final = ("riskgrad", "numpy", "numba", "gymnasium")  # packages whose versions decide the bits of a run
-MOST_PARCELS: Final = 8  # kept here
+MOST_PARCELS: Final = 8  # most parcels that are kept here
 LIMITS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -46,7 +46,7 @@ class Supervisor:
         self._worker: WorkerProcess | None = None
 
     def begin(self) -> tuple[int, dict[str, str]]:
-        """Start the process; give its number and its versions once it is ready."""
+        """Start the process; once it is ready, give the number of this process and the versions here."""
         worker = self._start()
         while not worker.pipe.poll(LOOK):
             if not worker.process.is_alive():
@@ -96,7 +96,7 @@ class Supervisor:
     def _await(self, worker: WorkerProcess, task: bytes) -> bytes:
         try:
             worker.give(0, self._package, task)
-            while not worker.pipe.poll(LOOK):  # a pipe whose other end died has an end to read
+            while not worker.pipe.poll(LOOK):  # true as well if the process died; reading then raises EOFError
                 place = worker.beacon.overdue()
                 if place is not None:
                     raise CallError(0, place, NO_ANSWER.format(place.seconds))

@@ -31,7 +31,7 @@ class CallError(WorkerError):
     """A call of an environment did not come back: it hung, or its process died in it.
 
     Args:
-        task: the place of the task among all.
+        task: the index of the task among all tasks.
         place: where the worker was; None where that is not known.
         reason: what happened.
     """
@@ -47,12 +47,12 @@ class CallError(WorkerError):
 
 
 class RemoteTraceback(Exception):  # noqa: N818 - the cause of an error, in words
-    """Where an error came from in a worker."""
+    """The traceback of an error in a worker, as text."""
 
 
 @contextlib.contextmanager
 def holding_signals() -> Generator[None]:
-    """Hold signals back, here and in processes that are started meanwhile, until these have said who handles them."""
+    """Block signals while processes are started, which inherit that and unblock them once their handlers are set."""
     if not hasattr(signal, "pthread_sigmask"):  # pragma: no cover - Windows
         yield
         return
@@ -77,11 +77,11 @@ def depend_on_parent() -> None:
 
 
 def serve(pipe: Any, beacon: Beacon, all_calls: bool) -> None:
-    """Do tasks until the pipe ends; the beacon shows all calls of environments, or those that may take only so long."""
+    """Do tasks until the pipe ends; the beacon shows all calls of environments, or only those with a time limit."""
     depend_on_parent()
     light(beacon, all_calls)
     desk = _Desk()
-    with contextlib.suppress(EOFError, OSError):  # it is no longer waited for
+    with contextlib.suppress(EOFError, OSError):  # the process at the other end has gone
         pipe.send_bytes(b"ready")
         while True:
             desk.take(pipe.recv_bytes())
@@ -89,7 +89,7 @@ def serve(pipe: Any, beacon: Beacon, all_calls: bool) -> None:
 
 
 class _Desk:
-    """What a worker has before it: the work that it was given last, with its parcels, and a task."""
+    """What a worker keeps: the work that it was given last, with its parcels, and a task."""
 
     def __init__(self) -> None:
         self._parcels: Mapping[str, bytes] = {}
@@ -97,8 +97,8 @@ class _Desk:
         self._function: Any = None
 
     def take(self, message: bytes) -> None:
-        """Take a task, and the work where it is new; of its parcels come those that the work before did not have."""
-        package, keys, self._task = pickle.loads(message)  # noqa: S301 - by the process that waits
+        """Take a task, and the work if it is new; only parcels that the work before did not have are sent."""
+        package, keys, self._task = pickle.loads(message)  # noqa: S301 - pickled by the process that waits
         if package is not None:
             self._content, self._function = package.content, None
             self._parcels = {key: package.parcels.get(key) or self._parcels[key] for key in keys}
@@ -116,23 +116,23 @@ class _Desk:
 
 
 def pack_failure(error: BaseException) -> bytes:
-    """Give an error for the process that waits, pickled; one that cannot travel goes as words."""
+    """Pickle an error for the process that waits; one that cannot be pickled is sent as text."""
     trace = traceback.format_exc()
     try:
         packed = pickle.dumps((False, error, trace))
         if isinstance(error, Exception) and isinstance(pickle.loads(packed)[1], Exception):  # noqa: S301
             return packed
-    except Exception:  # as words, then
+    except Exception:  # it is sent as text
         packed = b""
     words = " ".join(f"{type(error).__name__}: {error}".split())
     return pickle.dumps((False, WorkerError(f"a worker process failed: {words}"), trace))
 
 
 class WorkerProcess:
-    """A process with this end of its pipe; `task` is what it does, -1 while it is idle.
+    """A process with this end of its pipe; `task` is the index of its task, -1 while it is idle.
 
     Args:
-        context: of multiprocessing.
+        context: the context of multiprocessing.
         all_calls: whether its beacon shows all calls of environments.
     """
 
@@ -146,7 +146,7 @@ class WorkerProcess:
         theirs.close()
 
     def give(self, index: int, package: Package, task: bytes) -> None:
-        """Give it a task, which it waits for; and the work, unless it was given that before."""
+        """Send the process a task, and the work unless it has that already."""
         self.task, before, self._package = index, self._package, package
         news = None
         if package is not before:
@@ -156,7 +156,7 @@ class WorkerProcess:
         self.pipe.send_bytes(pickle.dumps((news, tuple(package.parcels), task), PROTOCOL))
 
     def kill(self) -> None:
-        """End it at once."""
+        """End the process at once."""
         self.process.kill()
         self.pipe.close()
 

@@ -1,6 +1,6 @@
-"""A step of the policy along what actions gain, whose length is a distance between policies.
+"""A step of the policy along the gains of its actions; the length of the step is a distance between policies.
 
-    rows of a policy's table: what it tells apart, S states or S for each cell of its memory   A actions
+    rows of a policy's table: one for each state, or one for each state and cell of its memory   A actions
 
 The gradient of the measure is the sum over rows and actions of visits times pi times gains times the score. A table of
 preferences moves along the natural gradient: every preference by the gain of its action, so that a row that is rarely
@@ -20,21 +20,21 @@ from riskgrad.policy import Policy
 from riskgrad.risk import RiskMeasure
 from riskgrad.types import FloatArray
 
-DOUBT: Final = 20.0  # how often an action must be met for its gain to count half
-LONGEST_MOVE: Final = 2.0  # of one preference in one step
-LEAST_PREFERENCE: Final = -30.0  # below the largest of its row
+DOUBT: Final = 20.0  # the count at which the gain of an action is halved
+LONGEST_MOVE: Final = 2.0  # how far one preference moves in one step, at most
+LEAST_PREFERENCE: Final = -30.0  # least preference, relative to the largest of its row
 
 
 @dataclass(frozen=True)
 class Advice:
-    """What the critic says at a policy.
+    """What the critic says about the actions of a policy.
 
     Attributes:
         table: chances of actions [rows, A].
-        gains: of each action over the policy, with the bonus, centered [rows, A].
+        gains: estimates of Q - V for each action, with the bonus, of mean 0 under the policy [rows, A].
         visits: expected visits to each row in an episode [rows].
-        randomness: how random the policy is, its entropies averaged over visits.
-        foreseen: the mean return of the policy in the learned model; None where gains are not read off it.
+        randomness: how random the policy is: the mean of its entropies over the visits.
+        foreseen: the mean return of the policy in the learned model; None where gains come from returns of episodes.
     """
 
     table: FloatArray
@@ -45,24 +45,24 @@ class Advice:
 
     @property
     def weights(self) -> FloatArray:
-        """What the score of each row and action is multiplied by in the gradient [rows, A]."""
+        """The factor of the score of each row and action in the gradient [rows, A]."""
         return self.visits[:, None] * self.table * self.gains
 
 
 def table_of(policy: Policy, theta: FloatArray, rows: int) -> FloatArray:
-    """Give the chances of actions of a policy over states [rows, A]."""
+    """Give the probabilities of a policy's actions in each row [rows, A]."""
     return policy.probabilities(theta, np.arange(rows))
 
 
 def advise(sweeper: Sweeper, policy: Policy, theta: FloatArray, risk: RiskMeasure, bonus: float) -> Advice:
-    """Ask the critic at a policy.
+    """Compute from the learned model what each action of a policy gains.
 
     Args:
         sweeper: over the learned model.
-        policy: what acts.
+        policy: the policy that acts.
         theta: its parameters [d].
-        risk: the measure that is climbed.
-        bonus: for random actions, as a part of the utility's standard deviation in an episode.
+        risk: the measure that is maximized.
+        bonus: the bonus for random actions, as a part of the utility's standard deviation in an episode.
     """
     graph = sweeper.graph
     table = table_of(policy, theta, len(graph.known))
@@ -80,7 +80,7 @@ def _weigh(
     law: FloatArray,
     bonus: float,
 ) -> Advice:
-    """Trust gains by their counts, add the bonus, and center them under the policy."""
+    """Shrink gains of rarely seen actions, add the bonus, and subtract their mean under the policy."""
     counts = np.tile(graph.model.counts, (len(table) // len(graph.model.counts), 1))
     logs = log_of(np.maximum(table, 1e-300))
     entropies = -np.sum(table * logs, axis=1)
@@ -103,7 +103,8 @@ def move_table(theta: FloatArray, advice: Advice, trust: float) -> FloatArray:
     Args:
         theta: preferences, row by row [rows * A].
         advice: of the critic at theta.
-        trust: the divergence from the old policy to the new one, averaged over visits, to second order.
+        trust: the divergence from the old policy to the new one, averaged over visits and to second order, that the
+            step has before moves are clipped.
     """
     total = np.sum(advice.visits)
     spread = np.sum(advice.weights * advice.gains) / total

@@ -1,10 +1,12 @@
 """The law of the return in a learned model, and what each action gains under a utility.
 
-    T steps   S states   A actions   rows of a policy's table: S, or S for each cell of its memory
+    T steps   S states   A actions   E knots of the final return
+    rows of a policy's table: one for each state, or one for each state and cell of its memory
 
-A graph has a node for each (time, state, return so far) that the model can reach, the return at knots between which
-everything is linear. One sweep forward gives the law of the return under a policy; one sweep backward gives Q - V for
-a utility of the return, averaged over the visits to each row of the policy's table.
+A graph has a node for each (time, state, return so far) that the model can reach. The return so far is at one of a few
+knots, between which chances and values are interpolated linearly. One sweep forward gives the law of the return under
+a policy; one sweep backward gives Q - V for a utility of the return, averaged over the visits to each row of the
+policy's table.
 """
 
 from dataclasses import dataclass
@@ -21,14 +23,14 @@ from riskgrad.kernels.outcome_counts import returns_so_far
 from riskgrad.policy import Policy
 from riskgrad.types import FloatArray, IntArray
 
-KNOTS: Final = 128  # of each time
-FEWEST_KNOTS: Final = 16
+KNOTS: Final = 128  # usual number of knots at each time
+FEWEST_KNOTS: Final = 16  # at each time
 END_KNOTS: Final = 512  # of the final return
-ASTRAY: Final = 0.2  # share of random actions of a policy that goes astray
-ASTRAY_WEIGHT: Final = 1e-3  # of where it gets to
-MOST_EDGES: Final = 1 << 20  # nodes times what can follow them; more make knots fewer
-ENOUGH_KNOTS: Final = 64  # of each time; fewer mislead in long episodes, each of whose steps rounds
-STRETCH: Final = 8  # times as many edges are swept over for so many
+ASTRAY: Final = 0.2  # share of random actions in `Sweeper.go_astray`
+ASTRAY_WEIGHT: Final = 1e-3  # weight of the visits that these actions lead to
+MOST_EDGES: Final = 1 << 20  # a graph with more edges is laid out again with fewer knots
+ENOUGH_KNOTS: Final = 64  # at each time; with fewer, the rounding of every step adds up in long episodes
+STRETCH: Final = 8  # a graph may have up to this many times MOST_EDGES to reach ENOUGH_KNOTS
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,8 @@ class Gains:
     """The result of a sweep backward.
 
     Attributes:
-        values: expected utility from each node; the sweeper's own, until its next sweep backward.
-        gains: Q - V of each action, averaged over the visits to each row [rows, A]; 0 where there are none.
+        values: expected utility from each node; an array of the sweeper, which its next sweep backward overwrites.
+        gains: Q - V of each action, averaged over the visits to each row [rows, A]; 0 where there are no visits.
         visits: expected visits to each row in an episode [rows].
     """
 
@@ -50,21 +52,22 @@ class ValueGraph:
     """A learned model with the return so far in its state.
 
     Args:
-        model: what followed what.
+        model: outcomes of each state and action.
         horizon: T.
         discount: of the returns.
-        recent: recent batches, which say where the chances are.
+        recent: recent batches, whose returns so far decide where most knots lie.
         straight: whether every utility is a straight line, so that few knots are enough.
-        policy: whose memory says which row of its table is read where; without one there is a row for each state.
+        policy: the policy whose memory decides which row of its table applies at a node; without memory, or without a
+            policy, there is a row for each state.
 
     Attributes:
         model: as given.
         exact: whether no return is rounded to a knot.
-        edges: nodes times the groups of outcomes that can follow.
-        mean_length: of recent episodes.
-        known: which actions were met in each state, by rows [rows, A].
+        edges: for every node the groups of outcomes that can follow it, summed over nodes.
+        mean_length: mean number of steps of the recent episodes.
+        known: which actions were seen in the state of each row [rows, A].
         ends: knots of the final return [E].
-        layout: nodes and outcomes as kernels read them.
+        layout: nodes and outcomes in the form that the kernels read.
     """
 
     def __init__(
@@ -143,12 +146,12 @@ class ValueGraph:
         return memory.find_cells(times, knots)
 
     def among_known(self, table: FloatArray) -> FloatArray:
-        """Give the probabilities of the actions that were seen [rows, A]; the model knows no others."""
+        """Give a policy's probabilities [rows, A] restricted to the actions that were seen, rescaled to sum 1."""
         chances = np.where(self.known, table, 0.0)
         return chances / np.maximum(np.sum(chances, axis=1, keepdims=True), 1e-300)
 
     def read_values(self, gains: Gains, block: Block) -> FloatArray:
-        """Give V at each step of a batch [N], between the knots of its time."""
+        """Give V at each step of a batch [N], interpolated between the knots of its time."""
         times, sums = _sums_of(block, self._discount)
         found = np.empty(len(sums))
         states = contiguous(block.states, np.int64)
@@ -157,10 +160,10 @@ class ValueGraph:
 
 
 class Sweeper:
-    """Sweeps over a graph, for one ascent at a time; several may sweep over one graph at once.
+    """Sweeps over a graph, for one ascent at a time; several sweepers may use one graph at once.
 
     Args:
-        graph: the model.
+        graph: the learned model.
     """
 
     def __init__(self, graph: ValueGraph) -> None:
@@ -170,18 +173,18 @@ class Sweeper:
         self._values = np.empty(nodes)
 
     def law(self, table: FloatArray) -> FloatArray:
-        """Give the chance of each final knot [E] under the chances of actions [rows, A]."""
+        """Give the probability of each final knot [E] under the probabilities of actions [rows, A]."""
         graph = self.graph
         value_sweeps.sweep_forward(graph.layout, graph.among_known(table), self._mass, self._law)
         return self._law / np.sum(self._law)
 
     def gains(self, table: FloatArray, utility: FloatArray, tails: tuple[float, float]) -> Gains:
-        """Give what each action gains over the policy, after `law` was asked for the same policy.
+        """Give what each action gains over the policy; `law` must be called for the same policy first.
 
         Args:
-            table: chances of actions [rows, A].
+            table: probabilities of actions [rows, A].
             utility: of each final knot [E].
-            tails: its slope below the first knot and above the last.
+            tails: the slope of the utility below the first knot and above the last.
         """
         graph, values, sums = self.graph, self._values, np.empty(table.shape)
         weights, visits = np.empty(len(table)), np.empty(len(table))
@@ -193,10 +196,10 @@ class Sweeper:
         return Gains(values, gains, visits)
 
     def go_astray(self, table: FloatArray) -> None:
-        """Let `gains` also see, with a small weight, where the policy would get to by taking random actions at times.
+        """Let `gains` also count, with a small weight, the visits of a policy that takes random actions at times.
 
-        A row that the policy hardly ever visits would otherwise never learn what to do, and so never become worth a
-        visit.
+        A row that the policy hardly ever visits would otherwise never learn what to do there, and so never become worth
+        a visit.
         """
         graph = self.graph
         mixed = (1.0 - ASTRAY) * table + ASTRAY / table.shape[1]
@@ -211,7 +214,7 @@ def _sums_of(block: Block, discount: float) -> tuple[IntArray, FloatArray]:
 
 
 def _sort_recent(recent: list[Block], horizon: int, discount: float) -> tuple[IntArray, FloatArray, FloatArray, float]:
-    """Give returns so far by time, where each time begins, final returns, and the mean length of episodes."""
+    """Give where each time begins, returns so far by time, sorted final returns, and the mean length of episodes."""
     parts = [_sums_of(block, discount) for block in recent]
     times, sums = (np.concatenate(part) for part in zip(*parts, strict=True))
     begins, by_time = sort_by_time(horizon, times, sums)

@@ -1,9 +1,9 @@
 """The log of steps: everything that was played, in blocks that are appended and never written again.
 
 A block is one batch of one policy. In memory it is a few compact columns; on disk it is a head with a checksum and the
-columns, compressed. A log has a cap in bytes, beyond which the oldest blocks are dropped, also from the model. It
-counts rewards of very many values on a grid (see `reward_grid`), which is rebuilt, with all counts, when rewards lie
-beyond it or the log has doubled.
+columns, compressed. A log has a cap in bytes, beyond which the oldest blocks are dropped, and their steps are no longer
+counted. Rewards that take very many values are counted on a grid (see `reward_grid`), which is rebuilt, with all
+counts, when rewards lie beyond it or the log has doubled.
 """
 
 import struct
@@ -21,23 +21,23 @@ from riskgrad.types import FloatArray, IntArray
 
 MARK: Final = b"rgsteps1"
 HEAD: Final = struct.Struct("<8sIIQQ")  # mark, checksum of all that follows, bytes after the head, episodes, steps
-SIZES: Final = struct.Struct("<IQQ")  # what of the head the checksum covers
-LARGEST_LOG: Final = 1 << 28
-EPISODE_BYTES: Final = 5  # of a length and whether it ended
-STEP_BYTES: Final = 16  # of a state, an action and a reward
-MOST_GROWTH: Final = 1100  # zlib packs nothing more densely
+SIZES: Final = struct.Struct("<IQQ")  # the part of the head that the checksum covers
+LARGEST_LOG: Final = 1 << 28  # bytes
+EPISODE_BYTES: Final = 5  # for a length and whether the episode ended
+STEP_BYTES: Final = 16  # for a state, an action and a reward
+MOST_GROWTH: Final = 1100  # zlib compresses nothing by a larger factor
 
 
 @dataclass(frozen=True)
 class Block:
-    """One batch of one policy, as the critic needs it.
+    """One batch of one policy, in the form that the critic needs.
 
     Attributes:
         lengths: steps of each episode [m].
         ended: whether the environment ended it, rather than the horizon [m].
-        states: at each step [N].
-        actions: at each step [N].
-        rewards: of each step [N].
+        states: the state at each step [N].
+        actions: the action at each step [N].
+        rewards: the reward of each step [N].
     """
 
     lengths: NDArray[np.int32]
@@ -53,7 +53,7 @@ class Block:
 
     @property
     def size(self) -> int:
-        """Bytes that it takes."""
+        """Bytes of its columns, not compressed."""
         return sum(column.nbytes for column in self._columns())
 
     def _columns(self) -> tuple[NDArray[np.generic], ...]:
@@ -67,7 +67,7 @@ class Block:
 
 
 def read_blocks(content: bytes, name: str) -> list[Block]:
-    """Read the blocks of a log; refuse one that is damaged, by the name of its file."""
+    """Read the blocks of a log; refuse a damaged block, with the name of the log's file in the message."""
     found: list[Block] = []
     place = 0
     while place < len(content):
@@ -86,7 +86,7 @@ def read_blocks(content: bytes, name: str) -> list[Block]:
 
 
 def _unpack(body: bytes, episodes: int, steps: int, what: str) -> bytes:
-    """Unpack the columns of a block, whose size is known; a stranger's block may unpack to what fills a machine."""
+    """Unpack the columns of a block, up to their known size: a hostile block could otherwise fill the memory."""
     size = episodes * EPISODE_BYTES + steps * STEP_BYTES
     if size > MOST_GROWTH * len(body):
         raise DamagedFileError(f"{what} has a size out of proportion: {len(body)} bytes for {steps} steps")
@@ -117,12 +117,12 @@ class StepLog:
         n_states: S.
         n_actions: A.
         horizon: T; 0 where it is not known.
-        cap: bytes that blocks may take.
+        cap: bytes that the blocks may take in memory.
 
     Attributes:
         blocks: the blocks that are kept, the oldest first.
-        length: blocks that were ever appended.
-        counts: of what the kept blocks hold.
+        length: how many blocks were ever appended.
+        counts: counts of the outcomes in the kept blocks.
     """
 
     def __init__(self, n_states: int, n_actions: int, horizon: int = 0, cap: int = LARGEST_LOG) -> None:
@@ -132,10 +132,10 @@ class StepLog:
         self.counts = OutcomeCounts(n_states, n_actions, horizon)
         self._rewards: set[float] = set()
         self._grid: RewardGrid | None = None
-        self._gridded = 0  # bytes of the log that the grid was made of
+        self._gridded = 0  # bytes of the log when the grid was made
 
     def append(self, block: Block) -> None:
-        """Add a block, and forget the oldest ones beyond the cap."""
+        """Add a block, and drop the oldest ones while the log is larger than its cap."""
         self.blocks.append(block)
         self.length += 1
         self._bytes += block.size
@@ -147,9 +147,10 @@ class StepLog:
             self._count(oldest, -1)
 
     def cut(self, length: int) -> None:
-        """Take back the blocks after the first `length` that were appended.
+        """Remove all blocks but the first `length` that were appended.
 
-        It is as if they had never been, but for older ones that were forgotten for them, which stay so.
+        The log is then as if the others had never been appended, except that older blocks that were dropped to make
+        room for them do not come back.
         """
         if length == self.length:
             return
@@ -160,7 +161,7 @@ class StepLog:
         self.length = length
 
     def _renew_grid(self, block: Block) -> bool:
-        """Make a grid and count all blocks on it, where the last one makes that necessary; say whether it did."""
+        """Make a new grid and count all blocks on it if the block just appended requires that; say whether it did."""
         if self._grid is None:
             self._rewards.update(np.unique(block.rewards).tolist())
             if len(self._rewards) <= MOST_REWARDS:

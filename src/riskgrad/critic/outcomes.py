@@ -12,21 +12,23 @@ from riskgrad.kernels.outcome_counts import EMPTY, count_steps, fill_slots
 from riskgrad.types import FloatArray, IntArray
 
 SMALLEST: Final = 1 << 10
-NOTHING: Final = 1e-9  # what may be left of a count of shares that were all taken back
+NOTHING: Final = 1e-9  # a count up to this is 0: what rounding leaves of shares that were counted and taken back
 
 
 @dataclass(frozen=True)
 class OutcomeModel:
-    """The outcomes that were met, in groups of one state, action and reward.
+    """The outcomes that were seen, in groups of one state, action and reward.
+
+        G groups   K outcomes
 
     Attributes:
-        groups: the groups of (s, a) are groups[s * A + a]:groups[s * A + a + 1] [S * A + 1].
+        groups: where groups begin [S * A + 1]; those of (s, a) are groups[s * A + a]:groups[s * A + a + 1].
         group_rewards: the reward of each group [G].
-        firsts: the outcomes of group k are firsts[k]:firsts[k + 1] [G + 1].
+        firsts: where outcomes begin [G + 1]; those of group k are firsts[k]:firsts[k + 1].
         nexts: the next state of each outcome, S for the end [K].
-        chances: of each outcome given (s, a) [K].
-        starts: chance of each state to be the first [S].
-        counts: how often each action was seen in each state, with what followed [S, A].
+        chances: probability of each outcome given (s, a) [K].
+        starts: probability of each state to be the first of an episode [S].
+        counts: how often each action was taken in each state, over the outcomes above [S, A].
     """
 
     groups: IntArray
@@ -74,9 +76,9 @@ class OutcomeCounts:
         rewards: FloatArray,
         grid: RewardGrid | None = None,
     ) -> None:
-        """Count the steps of a batch, or take them back; see `kernels.outcome_counts.count_steps`.
+        """Count the steps of a batch (sign 1), or take them back (sign -1); see `kernels.outcome_counts.count_steps`.
 
-        With a grid each step is counted in two shares, at the rewards around its own.
+        With a grid each step is counted in two shares, at the grid points below and above its reward.
         """
         self.starts += sign * np.bincount(states[offsets[:-1]], minlength=self.n_states)
         steps = sign, offsets, ended, states, actions
@@ -111,7 +113,7 @@ class OutcomeCounts:
             contiguous(ended, np.bool_),
             contiguous(states, np.int64),
             contiguous(actions, np.int64),
-            contiguous(rewards + 0.0, np.float64).view(np.int64),  # -0.0 is 0.0
+            contiguous(rewards + 0.0, np.float64).view(np.int64),  # + 0.0 turns -0.0 into 0.0, which has other bits
             shares,
             self._slots,
             self._used,
@@ -124,8 +126,9 @@ class OutcomeCounts:
     def model(self) -> OutcomeModel:
         """Give the model that the counts make.
 
-        A step at the horizon does not show what follows it. It is left out, except in a state that was only seen there,
-        as the last ones of a model with time in its state are: there it is the end.
+        What follows a step at the horizon is not known. Such steps are left out of the model, except in a state whose
+        steps all are at the horizon, as for the last states of an environment with time in its state: there they end
+        the episode.
         """
         used, (n_states, n_actions) = self._used, (self.n_states, self.n_actions)
         order = self._sort()

@@ -3,10 +3,11 @@
     Z_1(x) .. Z_32(x)        quantiles of what is still to come, from x = (observation, share of time left)
     V(x) = mean_i u(y + discount^t Z_i(x))        the value under a utility u, y being the return so far
 
-One critic serves every utility, so that the law of the return, and with it u, may move from one batch to the next; for
-the mean it is the value of an ordinary actor-critic. The target of a step is what was earned within a random number of
-steps after it, plus a random one of the quantiles that the critic predicts there. Outputs are in units of the spread
-of what was seen so far; when the units change, the last layer is corrected, so that predictions do not change.
+One critic serves every utility, so that the law of the return, and with it u, may change from one batch to the next.
+For the mean, V is the value of an ordinary actor-critic. The target of a step is what a random number of steps from it
+on earned, plus a random one of the quantiles that the critic predicts after them. Outputs are relative to the center
+and in units of the spread of what was still to come in past batches; when these units change, the last layer is
+corrected, so that predictions do not change.
 """
 
 from collections.abc import Mapping
@@ -27,21 +28,21 @@ HIDDEN: Final = (64, 64)
 MINIBATCH: Final = 256
 JUMP: Final = 0.05  # the chance that a target ends after each step
 TARGETS: Final = 2  # for each step
-LONGEST: Final = 1.0  # gradient
-BEND: Final = 0.1  # within which the loss is rounded, in spreads of what is to come
-FORGETTING: Final = 0.1  # of the center and the spread, per batch, at the least
+LONGEST: Final = 1.0  # largest norm of a gradient
+BEND: Final = 0.1  # the loss is quadratic for errors up to this, in units of the outputs
+FORGETTING: Final = 0.1  # least weight of a new batch in the center and the spread
 
 
 @dataclass(frozen=True)
 class Visits:
-    """The steps of a batch as a critic sees them.
+    """The steps of a batch in the form that the critic reads.
 
     Attributes:
         inputs: observations as the policy's network sees them, and the share of time left [N, k + 1].
         so_far: the return before each step, y [N].
         scale: discount ** t [N].
-        ends: the first step of the next episode, for each step [N].
-        returns: the return of its episode, for each step [N].
+        ends: for each step, the index after the last step of its episode [N].
+        returns: for each step, the return of its episode [N].
     """
 
     inputs: FloatArray
@@ -52,11 +53,11 @@ class Visits:
 
 
 def view_steps(batch: Steps, observations: FloatArray, horizon: int, discount: float) -> Visits:
-    """Give the steps of a batch as a critic sees them.
+    """Give the steps of a batch in the form that the critic reads.
 
     Args:
         batch: the episodes.
-        observations: its observations as vectors [N, k], normalized where the policy's are.
+        observations: the batch's observations as vectors [N, k], normalized where the policy's are.
         horizon: T.
         discount: of the returns.
     """
@@ -76,15 +77,16 @@ def view_steps(batch: Steps, observations: FloatArray, horizon: int, discount: f
 
 @dataclass(frozen=True)
 class QuantileCritic:
-    """A network of quantiles, with what its fit remembers.
+    """A network of quantiles, with the state of the optimizer that fits it.
 
     Attributes:
-        network: from x to quantiles.
+        network: from inputs x [k + 1] to 32 quantiles.
         theta: its parameters [d].
         mean: running mean of the gradient [d].
         square: running mean of its square [d].
-        powers: of the decays of these means [2].
-        units: center and spread of what is still to come, in which the outputs are, and the batches behind them [3].
+        powers: the decays of these two means, to the power of the steps taken [2].
+        units: center and spread of the reward still to come, in which the outputs are expressed, and the number of
+            batches that they were estimated from [3].
     """
 
     network: Network
@@ -96,21 +98,22 @@ class QuantileCritic:
 
     @classmethod
     def start(cls, inputs: int, seed: int) -> "QuantileCritic":
-        """Give a critic of observations of k numbers before its first fit, by the seed of a run."""
+        """Give the critic before its first fit, for observations of `inputs` numbers and the seed of a run."""
         network = Network(inputs + 1, HIDDEN, QUANTILES)
         theta = network.draw_start(Stream(seed, Purpose.INITIAL).generator(1), last=0.01)
         none = np.zeros(network.dim)
         return cls(network, theta, none, none, np.ones(2), np.array([0.0, 1.0, 0.0]))
 
     def utility(self, risk: RiskMeasure, returns: FloatArray, starts: FloatArray) -> Utility:
-        """Give the utility that a measure is at the law of the return.
+        """Give the utility that stands for a measure at the law of the return.
 
-        That law is of the batch's returns and of what was expected where its episodes began, which counts as much as 32
-        episodes: a small batch says little about a tail, and earlier batches are of policies that were worse.
+        That law is a mixture of the batch's returns and of the quantiles predicted at the first steps of its episodes,
+        which together count as much as 32 episodes: a small batch says little about a tail, and earlier batches come
+        from policies that were worse.
 
         Args:
             risk: the measure.
-            returns: of the batch [m].
+            returns: returns of the batch [m].
             starts: quantiles at the first steps of its episodes [m, 32].
         """
         m, expected = len(returns), starts.ravel()
@@ -130,12 +133,12 @@ class QuantileCritic:
         return np.mean(utility.at(visits.so_far[:, None] + visits.scale[:, None] * quantiles), axis=1)
 
     def rescale(self, visits: Visits) -> "QuantileCritic":
-        """Give the critic in the units of a batch and of those before it, saying what it said."""
+        """Give the critic with units updated by a batch; from the second batch on its predictions do not change."""
         to_come = (visits.returns - visits.so_far) / visits.scale
         mean = float(np.mean(to_come))
         square = float(np.mean((to_come - mean) ** 2))
         center, spread, seen = self.units
-        if seen == 0.0:  # it has said nothing yet
+        if seen == 0.0:  # no prediction was used yet, so none has to be kept
             return replace(self, units=np.array([mean, _width_of(square), 1.0]))
         rate = max(FORGETTING, 1.0 / (seen + 1.0))
         moved = center + rate * (mean - center)
@@ -148,7 +151,7 @@ class QuantileCritic:
     def fit(
         self, visits: Visits, epochs: int, step: float, generator: np.random.Generator
     ) -> tuple["QuantileCritic", float]:
-        """Fit the quantiles to a batch; give the critic after it, and the loss of the last epoch."""
+        """Fit the quantiles to a batch; give the fitted critic, and the loss of the last epoch."""
         state = FitState(self.theta.copy(), self.mean.copy(), self.square.copy(), self.powers.copy())
         center, spread = self.units[:2]
         loss = 0.0
@@ -164,7 +167,7 @@ class QuantileCritic:
 
     @staticmethod
     def _draw_targets(visits: Visits, quantiles: FloatArray, generator: np.random.Generator) -> FloatArray:
-        """Give what came after random numbers of steps, and a random quantile of what was expected there [N, 2]."""
+        """Give 2 targets for each step [N, 2]: what a random number of steps earned, plus a random quantile there."""
         size = len(visits.so_far)
         ahead = np.searchsorted(JUMPED, generator.random((size, TARGETS)), side="right") + 1
         places = np.arange(size)[:, None] + ahead
@@ -176,19 +179,19 @@ class QuantileCritic:
         return (earned - visits.so_far[:, None]) / visits.scale[:, None]
 
     def arrays(self) -> dict[str, FloatArray]:
-        """Give what a checkpoint holds."""
+        """Give the arrays that a checkpoint holds, by name."""
         return {name: getattr(self, name) for name in ("theta", "mean", "square", "powers", "units")}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, Any]) -> "QuantileCritic":
-        """Read what `arrays` gave."""
-        # each input more has a weight for each unit of the first layer
+        """Build the critic from what `arrays` gave."""
+        # every further input adds one weight for each unit of the first layer
         inputs = 1 + (len(arrays["theta"]) - Network(1, HIDDEN, QUANTILES).dim) // HIDDEN[0]
         return cls(Network(inputs, HIDDEN, QUANTILES), **{name: np.asarray(one) for name, one in arrays.items()})
 
 
 def _width_of(variance: float) -> float:
-    """Give the unit of numbers of this variance: their spread, or 1 where they are all the same."""
+    """Give the standard deviation of numbers with this variance, or 1 where they are all the same."""
     return float(np.sqrt(variance)) if variance > 0.0 else 1.0
 
 

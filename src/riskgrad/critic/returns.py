@@ -1,7 +1,8 @@
 """Gains from the returns of episodes, for observations that do not determine what follows.
 
-The gain of each step is the utility of its episode's return, less the model's value of the state where it was taken.
-The model is that of earlier steps, and a value does not depend on the action: a wrong value adds noise but no bias.
+The gain of each step is the utility of its episode's return, less the model's value of the state where the step was
+taken. The model is learned from earlier batches, and a value does not depend on the action: a wrong value adds noise
+but no bias.
 """
 
 from typing import Final
@@ -17,7 +18,7 @@ from riskgrad.policy import Policy
 from riskgrad.risk import RiskMeasure
 from riskgrad.types import FloatArray, Steps
 
-FEW_VISITS: Final = 5.0  # of a batch to a row, that count half
+FEW_VISITS: Final = 5.0  # the visits of a batch to a row at which the row's gains are halved
 
 
 def advise_by_returns(
@@ -30,17 +31,17 @@ def advise_by_returns(
     batch: Steps,
     block: Block,
 ) -> Advice:
-    """Give what a batch of the policy says about its actions.
+    """Compute from the returns of a batch what each action of the policy that played it gains.
 
     Args:
-        graph: the learned model, which says how far utilities spread.
-        before: the model before this batch, for values to compare with; None where there is none yet.
-        policy: what acted.
+        graph: the learned model, from which the bonus takes the spread of the utility and the length of episodes.
+        before: the model before this batch, whose values are the baselines; None for baselines of 0.
+        policy: the policy that acted.
         theta: its parameters [d].
-        risk: the measure that is climbed.
-        bonus: for random actions, as a part of the utility's standard deviation in an episode.
-        batch: the episodes, as the policy saw them.
-        block: the same episodes by the states of the environment.
+        risk: the measure that is maximized.
+        bonus: the bonus for random actions, as a part of the utility's standard deviation in an episode.
+        batch: the episodes, with observations as the policy saw them.
+        block: the same episodes, with the states of the environment.
     """
     table = table_of(policy, theta, len(graph.known))
     utility = find_utility(risk, graph.ends, Sweeper(graph).law(table))
@@ -55,7 +56,7 @@ def advise_by_returns(
 
 
 def _values_of(graph: ValueGraph, table: FloatArray, risk: RiskMeasure, block: Block) -> FloatArray:
-    """Give the values of a model at the steps of a batch that it knows nothing of [N]."""
+    """Give a model's values [N] at the steps of a batch that the model was not learned from."""
     sweeper = Sweeper(graph)
     utility = find_utility(risk, graph.ends, sweeper.law(table))
     return graph.read_values(sweeper.gains(table, utility.values, utility.tails), block)
@@ -64,13 +65,13 @@ def _values_of(graph: ValueGraph, table: FloatArray, risk: RiskMeasure, block: B
 def weigh_returns(
     table: FloatArray, risk: RiskMeasure, batch: Steps, values: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Give gains of actions by returns [rows, A], and how often each row was visited [rows].
+    """Give the gains of actions from returns [rows, A], and how often each row was visited [rows].
 
-    The sum over rows and actions of visits times pi times gains times the score is, but for the trust in rows that are
-    rarely visited, the score gradient with the values as baselines.
+    The sum over rows and actions of visits times pi times gains times the score is the score gradient with the values
+    as baselines, except that the gains of rarely visited rows are made smaller.
 
     Args:
-        table: chances of actions of the policy that played [rows, A].
+        table: probabilities of actions of the policy that acted [rows, A].
         risk: the measure.
         batch: the episodes.
         values: a baseline for each step [N].

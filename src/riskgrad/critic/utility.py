@@ -1,6 +1,6 @@
 """The utility that stands for a measure near a law of the return: its influence there, as a function of every return.
 
-A small change of the law changes the measure as it changes the mean of this utility.
+To first order, a change of the law changes the measure by as much as it changes the mean of this utility.
 """
 
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from riskgrad.types import FloatArray
 
 @dataclass(frozen=True)
 class Utility:
-    """A utility of the return, straight between knots.
+    """A utility of the return, linear between knots.
 
     Attributes:
-        knots: returns [E], rising.
-        values: at each knot [E].
-        tails: its slope below the first knot and above the last.
-        spread: its standard deviation under the law.
+        knots: returns [E], increasing.
+        values: the utility at each knot [E].
+        tails: the slope below the first knot and above the last.
+        spread: the standard deviation of the utility under the law.
     """
 
     knots: FloatArray
@@ -35,12 +35,12 @@ class Utility:
 
 
 def find_utility(risk: RiskMeasure, knots: FloatArray, law: FloatArray) -> Utility:
-    """Give the influence of a measure at a law on knots; beyond what has mass it goes on with the slope that it has.
+    """Give the influence of a measure at a law on knots, continued linearly beyond the returns that have mass.
 
     Args:
         risk: the measure; it must have an influence.
-        knots: returns [E], rising.
-        law: their chances [E].
+        knots: returns [E], increasing.
+        law: the probability of each knot [E].
     """
     some = law > 0.0
     returns, chances = knots[some], law[some]

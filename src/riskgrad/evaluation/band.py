@@ -135,7 +135,7 @@ def rank_bounds(size: int, confidence: float) -> tuple[FloatArray, FloatArray]:
 
 
 def _tail_ranks(size: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Ranks at which the Beta bound is taken, apart by a fifth and by one standard deviation of a count at most."""
+    """Give the ranks of the Beta bound, at most a fifth and at most one standard deviation of a count apart."""
     ranks = [1]
     while ranks[-1] <= TAIL_PART * size:
         ranks.append(ranks[-1] + max(1, int(min(RANK_GROWTH * ranks[-1], np.sqrt(ranks[-1])))))

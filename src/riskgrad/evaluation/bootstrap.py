@@ -1,4 +1,4 @@
-"""Bootstrap intervals: far shorter than certified ones, right for many episodes, flagged where they cannot be.
+"""Bootstrap intervals: far shorter than certified ones, right for many episodes, flagged where they are not reliable.
 
 Each resample draws m episodes with replacement; the interval lies between the (1 - confidence) / 2 and (1 +
 confidence) / 2 quantiles of the measure's values on them. Percentiles were chosen by measurement: on the named laws
@@ -11,9 +11,9 @@ without an influence function, which may jump from one return to the next, is re
 Episodes with importance weights are drawn together with them; they count for the (sum psi)^2 / sum psi^2 episodes that
 they are worth.
 
-An interval is flagged when what it rests on is thin (fewer than ENOUGH = 20 episodes) in one of these ways:
+An interval is flagged for one of these reasons, where few means fewer than ENOUGH = 20 episodes:
 
-- *the tail*: the measure looks at few episodes (`RiskMeasure.episodes_counted`): alpha m for CVaR(alpha).
+- *the tail*: the measure depends on few episodes (`RiskMeasure.episodes_counted`): alpha m for CVaR(alpha).
 - *the variance*: few episodes decide the estimate. With I_i the centered influence of episode i that number is
   (sum I_i^2)^2 / sum I_i^4, never less than the count of the return with the largest influence; and where one return
   makes up half of sum I_i^2, as rare ruin does, it is at most the count of that return.
@@ -69,8 +69,8 @@ def bootstrap_intervals(
         return_range: bounds of every possible return, where they are known; used for the flags alone.
         confidence: in (0, 1).
         weights: importance weights psi [m]; None where the policy itself acted.
-        estimates: what the measures say of the values, where that is known already.
-        seed: of the resamples.
+        estimates: the estimate of each measure from the values, where they are known already.
+        seed: the seed of the resamples.
         resamples: how many; the ends of an interval are uncertain by 3% of its width with 1,000.
     """
     stream = Stream(seed, Purpose.BOOTSTRAP)
@@ -133,7 +133,7 @@ def _resample_weighted(
     rows = max(1, CHUNK // len(values))
     for part, start in enumerate(range(0, resamples, rows)):
         drawn = stream.generator(part).integers(len(values), size=(min(rows, resamples - start), len(values)))
-        drawn = drawn[np.sum(weights[drawn], axis=1) > 0.0]  # a resample without any weight says nothing
+        drawn = drawn[np.sum(weights[drawn], axis=1) > 0.0]  # a resample without any weight has no estimate
         parts.append(np.array([measure.estimate(values[drawn], weights[drawn]) for measure in measures]))
     return np.concatenate(parts, axis=1)
 
@@ -142,7 +142,7 @@ def _flag_few(measure: RiskMeasure, sample: Masses) -> str | None:
     """Give the flag for too few episodes in the tail, or behind the variance."""
     tail = measure.episodes_counted(max(1, round(sample.size)))
     if tail < ENOUGH - 1e-6:
-        return f"it looks at about {tail:.0f} of {sample.size:.0f} episodes; want {ENOUGH}"
+        return f"it depends on about {tail:.0f} of {sample.size:.0f} episodes; want {ENOUGH}"
     if not measure.has_influence:
         return "the measure has no influence function, so it is not known how many episodes decide it"
     influence = measure.influence(sample.atoms, sample.masses)
@@ -154,7 +154,7 @@ def _flag_few(measure: RiskMeasure, sample: Masses) -> str | None:
     parts = sample.squares * centered**2
     second = float(np.sum(parts))
     if second <= (1e-12 * float(np.max(np.abs(sample.atoms), initial=0.0)) / largest) ** 2:
-        return None  # the estimate does not move with the sample: one return fills all that the measure looks at
+        return None  # the estimate does not move with the sample: one return fills all that the measure depends on
     deciding = second**2 / float(np.sum(sample.fourths * centered**4))
     heaviest = int(np.argmax(parts))
     if parts[heaviest] >= second / 2.0:

@@ -3,7 +3,7 @@
 One band around the whole law (`band.py`) serves every measure, so that all intervals from the same episodes hold
 together with the given confidence. A measure that is monotone in first-order dominance (every distortion measure is)
 lies between its values at the worst and the best law of the band. Both ends need bounds of the return that are known
-beforehand: the smallest return seen is none.
+beforehand: the smallest return seen is no such bound.
 
 Mean-variance J - lam V is not monotone, so the two ends of the band do not bound it; its smallest and largest value
 over all laws in the band are found exactly, in O(m log m). For lam > 0,

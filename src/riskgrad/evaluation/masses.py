@@ -1,9 +1,9 @@
 """Episodes by their distinct returns, and in bins where there are too many of them to be resampled one by one.
 
-A million returns are a million atoms, and a resample of them costs as much as the whole table should. So neighbors are
-put into bins, each of which stands for its mean. What a resample then leaves out is where in its bin each draw falls:
-the variance of the influence within bins, as a part of the whole. Bins are narrow enough that this part does not
-count, in rank and in value at once:
+A million returns are a million atoms, and drawing one resample of them takes as long as a whole table of intervals
+should. So neighbors are put into bins, each of which stands for its mean. What a resample then leaves out is where in
+its bin each draw falls: the variance of the influence within bins, as a part of the whole. Bins are narrow enough that
+this part does not count, in rank and in value at once:
 
 - in rank: the SINGLE smallest and largest returns stay alone; then a bin holds GROWTH of the episodes beyond it, and at
   most 1 / MIDDLE of all. A heavy tail, of which few episodes decide, is thus kept nearly as it is.
@@ -32,14 +32,14 @@ CELLS = 96
 
 @dataclass(frozen=True, eq=False)
 class Masses:
-    """Episodes by their distinct returns, with weights of the scale in which equal ones are 1.
+    """Episodes by their distinct returns, with weights scaled so that equal ones are 1.
 
     Attributes:
         atoms: the distinct returns, or the means of bins of them [K], increasing.
         masses: the sum of the weights at each [K]; how many episodes, where all are equal.
-        squares: the sum of their squares [K].
-        fourths: the sum of their fourth powers [K].
-        size: how many episodes they are worth.
+        squares: the sum of the squares of the weights at each [K].
+        fourths: the sum of the fourth powers of the weights at each [K].
+        size: how many episodes the weights are worth.
     """
 
     atoms: FloatArray
@@ -50,7 +50,7 @@ class Masses:
 
 
 def count_atoms(values: FloatArray) -> Masses:
-    """Give the masses of returns [m] that count alike."""
+    """Give the masses of returns [m] that all have weight 1."""
     if np.all(values[:-1] < values[1:]):  # sorted, and all different
         ones = np.ones(len(values))
         return Masses(values, ones, ones, ones, float(len(values)))
@@ -71,7 +71,7 @@ def weigh_atoms(values: FloatArray, weights: FloatArray) -> Masses:
 
 
 def put_in_bins(masses: Masses) -> Masses:
-    """Give the masses of bins of returns that count alike; the same where there are few atoms."""
+    """Put returns of weight 1 into bins and give their masses; give few atoms as they are."""
     if len(masses.atoms) <= MOST_ATOMS:
         return masses
     starts = _find_bins(masses)

@@ -71,7 +71,7 @@ class Table:
         return len(self.rows)
 
     def __getitem__(self, key: int | str) -> Row:
-        """The row of an index, or of a risk measure's name."""
+        """Give the row of an index, or of a risk measure's name."""
         if isinstance(key, str):
             found = [row for row in self.rows if row.risk == key]
             if not found:
@@ -80,7 +80,7 @@ class Table:
         return self.rows[key]
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything as plain lists, numbers and strings, ready for JSON."""
+        """Give everything as plain lists, numbers and strings, ready for JSON."""
         plain = asdict(self)
         for row in plain["rows"]:
             row["certified"] = None if row["certified"] is None else list(row["certified"])
@@ -136,7 +136,7 @@ def _list_cells(cells: tuple[str, ...]) -> list[str]:
 
 
 def _mark(note: str | None, notes: list[str]) -> str:
-    """The number of a footnote, shared by rows that say the same."""
+    """Give the number of a footnote, which rows with the same note share; add the note where it is new."""
     if not note:
         return ""
     if note not in notes:
@@ -145,7 +145,7 @@ def _mark(note: str | None, notes: list[str]) -> str:
 
 
 def _decimals(row: Row) -> int:
-    """Two digits of the shorter interval's width, at most six of the value; three where both are points."""
+    """Count decimals: two digits of the shorter interval's width, at most six of the value; three of points."""
     widths = [high - low for low, high in (row.bootstrap, row.certified or row.bootstrap) if high > low]
     scale, digits = (min(widths), 2) if widths else (abs(row.value), 3)
     if scale == 0.0:
@@ -176,7 +176,7 @@ def table_of_returns(
         return_range: bounds (low, high) of every possible return, or None.
         confidence: of each interval, in (0, 1).
         seed: of the resamples.
-        resamples: how many the bootstrap draws; their number moves the ends of an interval by 3% of its width.
+        resamples: how many resamples the bootstrap draws; with 1,000 an end is uncertain by 3% of the width.
     """
     if not (isinstance(confidence, int | float) and 0.0 < confidence < 1.0):
         raise InputError("confidence", "be in (0, 1)", confidence, "0.95 is usual")

@@ -26,7 +26,7 @@ class Graph:
     Attributes:
         n_states: S; node S is the sink.
         source: where each edge begins [E].
-        reward: [E].
+        reward: the reward of each edge [E].
         incoming: edges into node j are incoming[j]:incoming[j + 1] [S + 2].
         outcome_edge: the edge of each outcome of the model [K].
     """
@@ -45,7 +45,7 @@ class Step:
     Attributes:
         edges: which edges of the graph they are [E'].
         source: where each begins [E'].
-        reward: [E'].
+        reward: the reward of each [E'].
         weight: chance of each, given its source, positive [E'].
         incoming: edges into node j are incoming[j]:incoming[j + 1] [S + 2].
     """
@@ -77,7 +77,7 @@ def graph_of(mdp: FiniteMDP, last: bool) -> Graph:
 
 
 def step_of(mdp: FiniteMDP, graph: Graph, table: FloatArray) -> Step:
-    """Weigh the edges by a policy table [S, A] and keep those that it can take."""
+    """Weigh the edges by a policy table [S, A] and keep those that the policy can take."""
     chances = mdp.probabilities * np.repeat(table.ravel(), np.diff(mdp.offsets))
     weight = np.bincount(graph.outcome_edge, weights=chances, minlength=len(graph.source)).astype(np.float64)
     used = np.flatnonzero(weight > 0.0)
@@ -86,7 +86,7 @@ def step_of(mdp: FiniteMDP, graph: Graph, table: FloatArray) -> Step:
 
 
 def check_table(mdp: FiniteMDP, policy_table: ArrayLike) -> FloatArray:
-    """Return the policy table [S, A]; refuse rows that are no distribution, except those of terminal states."""
+    """Give the policy table [S, A]; refuse rows that are no distribution, except those of terminal states."""
     table = as_reals("policy_table", policy_table)
     if table.shape != (mdp.n_states, mdp.n_actions):
         raise InputError("policy_table", f"have shape {(mdp.n_states, mdp.n_actions)}", f"shape {table.shape}")

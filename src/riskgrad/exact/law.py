@@ -46,7 +46,7 @@ class Layer:
     Attributes:
         values: accumulated returns, increasing within a node [n].
         masses: their probabilities [n].
-        begin: [S + 2].
+        begin: where the atoms of each node begin [S + 2].
     """
 
     values: FloatArray

@@ -1,9 +1,9 @@
 """The best deterministic policy of a small model, by trying them all.
 
-A policy that Gibbs policies can come arbitrarily close to is stationary: it knows the state, not the time nor what it
-has earned. Among such policies no dynamic programme finds the best one for a risk measure, and none finds the best
-mean when the horizon binds, so all A^(states that can be reached) of them are tried; each takes one exact law. For a
-tail measure a randomized policy may do better still.
+A policy that Gibbs policies can come arbitrarily close to is stationary: it knows the state, but neither the time nor
+what it has earned. Among such policies no dynamic program finds the best one for a risk measure, and none finds the
+best mean when the horizon binds, so all A^(states that can be reached) of them are tried; each takes one exact law.
+For a tail measure a randomized policy may do better still.
 """
 
 from collections.abc import Iterator

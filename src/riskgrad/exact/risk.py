@@ -45,9 +45,9 @@ def value(mdp: FiniteMDP, policy: Policy, theta: ArrayLike, rho: RiskMeasure, ma
 
 
 def policy_table(mdp: FiniteMDP, policy: Policy, theta: ArrayLike) -> FloatArray:
-    """Give the probability of each action in each state [S, A]; refuse a policy by which it depends on more."""
+    """Give the probability of each action in each state [S, A]; refuse a policy with memory."""
     if policy.memory is not None:
-        raise InputError("policy", "have no memory, since the states of the model do not tell it", policy.memory)
+        raise InputError("policy", "have no memory, since its actions may depend on the state only", policy.memory)
     return policy.probabilities(theta, np.arange(mdp.n_states))
 
 

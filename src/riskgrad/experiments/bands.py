@@ -20,8 +20,8 @@ from riskgrad.pages.style import INK, MUTED, PALE, canvas, run_color
 from riskgrad.run import Run
 from riskgrad.types import FloatArray
 
-POINTS = 60  # of a curve, at most
-RESAMPLES = 1000  # at each of them
+POINTS = 60  # most points of a curve
+RESAMPLES = 1000  # at each point
 
 
 def draw_reached(found: Experiment, rows: Sequence[Reached], risk: str, hues: Mapping[str, int]) -> Drawing:
@@ -91,9 +91,10 @@ def draw_learning(found: Experiment, risk: str, hue: int, neutral: bool) -> Draw
 
 
 def align_histories(runs: Sequence[Run], key: str) -> tuple[FloatArray, FloatArray]:
-    """Give a column of the records of some runs side by side: iterations [k] and smoothed values [runs, k].
+    """Give a column of the records of some runs side by side: places [k] and smoothed values [runs, k].
 
-    A run that ended before the others stays where it ended. An estimate that is not known is that before it.
+    A run that ended before the others stays where it ended. Iterations without an estimate are left out, so that a
+    place is the number of estimates before it.
     """
     columns: list[FloatArray] = []
     for run in runs:

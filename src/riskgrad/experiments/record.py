@@ -1,4 +1,4 @@
-"""What an experiment is made of, in one file: experiment.json in its folder, whole or not there, and checked.
+"""What an experiment is made of: experiment.json in its folder, written whole or not at all, with a checksum.
 
 The folder holds a folder for each run, with the run's own record and checkpoints:
 
@@ -35,7 +35,7 @@ class Record:
     Attributes:
         env: the environment's name; None where it was given as an object.
         risks: the measures that are trained on.
-        seeds: of each.
+        seeds: the seeds of each measure.
         options: what else `rg.train` is given; in words where a file cannot hold it.
     """
 
@@ -49,12 +49,12 @@ class Record:
         words = [re.sub(r"[^A-Za-z0-9.]+", "-", one).strip("-.") for one in self.risks]
         place = self.risks.index(risk)
         name = words[place] or "measure"
-        twin = words[:place].count(words[place])  # names that differ in signs alone
+        twin = words[:place].count(words[place])  # measures that differ only in characters left out here
         return Path(f"{name}-{twin + 1}" if twin else name) / f"seed-{seed}"
 
 
 def describe_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Give options as a file can hold them; what is neither a number nor a text in words."""
+    """Give options as a file can hold them; what JSON cannot hold, in words."""
     found: dict[str, Any] = {}
     for name, value in options.items():
         plain = plain_number(value)
@@ -98,7 +98,7 @@ def read_record(folder: Path) -> Record | None:
 
 
 def _as_record(path: Path, facts: Mapping[str, Any]) -> Record:
-    """Give the record that a file holds; a checksum that is right proves no good will."""
+    """Give the record that a file holds; refuse values of a wrong type, which a right checksum does not exclude."""
     rules: dict[str, Callable[[Any], bool]] = {
         "env": lambda env: env is None or isinstance(env, str),
         "risks": lambda risks: _are(risks, str),
@@ -107,7 +107,7 @@ def _as_record(path: Path, facts: Mapping[str, Any]) -> Record:
     }
     for name, holds in rules.items():
         if not holds(facts.get(name)):
-            raise DamagedFileError(f"{path} does not hold an experiment: its {name} cannot be; {ADVICE}")
+            raise DamagedFileError(f"{path} does not hold an experiment: its {name} is not valid; {ADVICE}")
     return Record(facts.get("env"), tuple(facts["risks"]), tuple(facts["seeds"]), facts["options"])
 
 
@@ -134,5 +134,5 @@ def _refuse_dropped(name: str, before: Sequence[Any], now: Sequence[Any]) -> Non
 
 
 def checksum_of(facts: Mapping[str, Any]) -> str:
-    """Give the checksum of a record without it."""
+    """Give the checksum of the facts of a record, without the checksum itself."""
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]

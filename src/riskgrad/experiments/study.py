@@ -52,7 +52,7 @@ class Reached:
     Attributes:
         trained_on: the measure that they were trained on.
         risk: the measure of the scores.
-        seeds: how many they are.
+        seeds: the number of seeds.
         aggregate: their interquartile mean and its interval.
         lowest: what the worst seed reached.
         highest: what the best seed reached.
@@ -90,7 +90,7 @@ class Experiment:
     """Trainings that differ in measure and seed alone.
 
     Attributes:
-        runs: by measure and seed.
+        runs: the runs, by measure and seed.
         measures: the mean and what was trained on, each once; every run has a score by each of them.
         scores: what each run reached by each measure on the fresh episodes [risks, seeds, measures].
         untrained: what the policy of the first seed reaches by each measure before training [measures].
@@ -116,7 +116,7 @@ class Experiment:
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """The seeds of each."""
+        """The seeds of each measure."""
         return tuple(dict.fromkeys(seed for _, seed in self.runs))
 
     @checks_kinds
@@ -172,7 +172,7 @@ class Experiment:
         return write_experiment_page(self, path, title)
 
     def texts(self) -> tuple[TableOfText, ...]:
-        """Give what is shown of it: a table of what was reached, and one of improvements where there are several."""
+        """Give the tables to show: what was reached, and improvements where there are several training measures."""
         sure = f"{percent(self.confidence)} interval"
         reached: list[tuple[str, ...]] = []
         for row in self.table():
@@ -220,16 +220,16 @@ def experiment(
     Args:
         env: what `rg.train` takes.
         risks: what to train on; the first one is what the others are compared with.
-        seeds: how many, 0, 1 ..., or which.
+        seeds: how many seeds (0, 1, ...), or which ones.
         episodes: fresh episodes that each trained policy plays, the same for all.
         confidence: of every interval, in (0, 1).
         seed: of the fresh episodes and of resampling.
-        backend: who trains, such as "processes:4"; None trains here, one after the other. Others need an `env` that
-            can be made there, such as an id.
+        backend: who trains, such as "processes:4"; None trains here, one after the other. Other processes need an
+            `env` that they can make, such as an id.
         folder: keeps a new experiment, with a folder for each run.
         resume: folder of an experiment to go on with; begins one where there is none. Measures and seeds may be added.
         progress: called with (label, line) of a training now and then, and with (label, None) when it ends.
-        training: more for `rg.train`, the same for all, such as iterations=100.
+        training: further keywords for `rg.train`, the same for all, such as iterations=100.
     """
     measures, numbers = _read_risks(risks), _read_seeds(seeds)
     refuse_unknown_options("rg.experiment", experiment, training)

@@ -1,6 +1,6 @@
 """The contract of a policy: it is what it declares, and all that it computes belongs to one distribution.
 
-B observations   d parameters   P policies at once   u uniform numbers per action
+Sizes: B observations, d parameters, P policies at once, u uniform numbers per action.
 """
 
 import json
@@ -138,7 +138,7 @@ def _check_distribution(policy: Policy, theta: FloatArray, batch: NDArray[Any], 
 
 def _check_draws(policy: Policy, thetas: FloatArray, batch: NDArray[Any], rng: np.random.Generator) -> None:
     """Check E[pi'(a) / pi(a)] = 1 for actions drawn from pi, which ties what `act` does to what `log_prob` says."""
-    near = thetas[0] + 0.05 * (thetas[1] - thetas[0])  # from afar a few huge ratios decide
+    near = thetas[0] + 0.05 * (thetas[1] - thetas[0])  # close by, since far away a few huge ratios decide the mean
     for b in range(3):
         repeated = np.repeat(batch[[b]], DRAWS, axis=0)
         actions = _draw_actions(policy, thetas[:1], np.zeros(DRAWS, dtype=np.int64), repeated, rng)
@@ -191,7 +191,7 @@ def _central_difference(
 
 
 def _action_probabilities(policy: Policy, theta: FloatArray, batch: NDArray[Any]) -> FloatArray | None:
-    """Give probabilities [B, A]; None where actions are no single index."""
+    """Give probabilities [B, A]; None where an action is not a single index."""
     try:
         return policy.probabilities(theta, batch)
     except InputError:
@@ -207,4 +207,4 @@ def _draw_actions(
 def demand(part: object, clause: str, holds: object) -> None:
     """Raise `ContractError`, naming the clause of its contract that a part breaks, unless the clause holds."""
     if not holds:
-        raise ContractError(f"{part}: does not keep that {clause}")
+        raise ContractError(f"{part}: does not keep the clause that {clause}")

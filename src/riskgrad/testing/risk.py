@@ -164,7 +164,7 @@ _AXIOMS = {
 
 
 def _cases(rng: np.random.Generator) -> Iterator[Case]:
-    """Samples of several sizes, with ties, signs and weights (some of them zero)."""
+    """Give samples of several sizes, with ties, signs and weights (some of them zero)."""
     for size in (2, 3, 10, 101):
         smooth, tied = rng.normal(scale=5.0, size=size), rng.integers(-2, 3, size=size).astype(np.float64)
         weights = rng.exponential(size=size) * (rng.random(size) < 0.8)

@@ -1,6 +1,6 @@
 """The contract of a source of episodes: a fixed quota, keyed randomness, and records that agree with returns.
 
-P policies at once   m episodes each   V visits
+Sizes: P policies at once, m episodes each, V visits.
 """
 
 import numpy as np
@@ -34,8 +34,8 @@ def check_source(source: Source, policy: Policy, episodes: int = 200, seed: int 
     Args:
         source: the source to check.
         policy: a policy that fits it.
-        episodes: m, of each question; more find smaller faults.
-        seed: of the parameters and episodes.
+        episodes: m, the episodes of each check; more of them find smaller faults.
+        seed: the seed of the parameters and episodes.
     """
     rng = np.random.default_rng(check_count("seed", seed, 0))
     theta = np.asarray(policy.initial_theta(np.random.default_rng(seed)), dtype=np.float64)

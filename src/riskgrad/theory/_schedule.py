@@ -1,7 +1,7 @@
 """The schedule of the main theorem (`tm:sf`): alpha = N^-1/2, mu = N^-1/4, n = N^1/2, m = N.
 
-n is rounded up, since rounding down breaks the theorem's right-hand side. The theorem's step and smoothing do not know
-the scale of the rewards or of the parameters; the two multipliers say it, and 1 is the paper.
+n is rounded up, since rounding down breaks the theorem's right-hand side. The theorem's step and smoothing do not
+depend on the scale of the rewards or of the parameters; two multipliers adapt them, and 1 gives the paper's values.
 
 What it costs, over the whole run: OnP-SF samples 2 n m episodes in each of N iterations, about 2 N^(5/2) in all;
 OffP-SF, with a fresh batch in each iteration, m of them, so N^2.
@@ -14,7 +14,7 @@ from riskgrad.checks import check_count
 from riskgrad.errors import InputError
 from riskgrad.kinds import checks_kinds
 
-LARGEST = 10**300  # iterations: beyond all that anybody does, and still a float
+LARGEST = 10**300  # most iterations: more than anybody runs, and still a float
 
 
 @dataclass(frozen=True, slots=True)

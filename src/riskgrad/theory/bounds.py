@@ -38,7 +38,7 @@ class Guarantee:
         plan: the schedule that it is for.
         measure: C_1, B, L_rho and L_rho' of the risk measure.
         gradient: bounds on one smoothed gradient.
-        start: 2 gap / (N alpha), what is left of where the run began.
+        start: 2 gap / (N alpha), what is left of the distance from the start to the optimum.
         step: L_rho' alpha times the second moment, the price of a finite step.
         error: the error of the gradient, or (sharp) its squared bias.
         episodes: episodes that the whole run samples.
@@ -83,7 +83,7 @@ def guarantee(
     """Bound E||grad rho(theta_R)||^2 after a run, with every part of the bound.
 
     It holds for the paper's algorithms: one measure throughout, a constant step along the smoothed gradient and
-    independent directions. A risk path, a bonus, Adam, orthogonal directions and reused batches are outside.
+    independent directions. A risk path, a bonus, Adam, orthogonal directions and reused batches are not covered.
 
     Args:
         risk: the measure, or its string.

@@ -10,8 +10,8 @@ depends on the directions alone and has mean zero, and that x has mean zero but 
     lm:bias_rho   ||z||:     mu d L' / 2         ->  mu L' d / (d + 1): grad rho_mu averages grad rho over the ball
     lm:bias_SF_2  E||y||^2:  16 e^2 d^2 L^2 / n  ->  (d - 1) L^2 / n, attained by linear functions
     lm:bias_SF_1  E||x||^2:  C_1 d^2 / (mu^2 m)  ->  d^2 / mu^2 (C_1 / (m n) + (1 - 1/n) beta^2 / d)
-                  where beta is what all directions have in common: on policy, where each has its own episodes, only
-                  the bias, at most B / m; off policy the error of the shared batch, at most sqrt(C_1 / m)
+                  where beta is the error that all directions have in common: on policy, where each has its own
+                  episodes, only the bias, at most B / m; off policy that of the shared batch, at most sqrt(C_1 / m)
     lm:bias_SF    E||x||^2 + 2 sqrt(b_x (E||y||^2 + ||z||^2)) + E||y||^2 + ||z||^2, b_x the part of E||x||^2 which the
                   bias alone makes, 0 for unbiased estimates
     lm:var_SF     3 d^2 C_1 / (2 mu^2 m) + 3 d^2 L^2 (the proof's constant; the statement's 3/4 is false, see
@@ -42,7 +42,7 @@ class GradientBounds:
         noise: on the second moment of the error from estimating the risk (`lm:bias_SF_1`).
         error: on the second moment of the whole error (`lm:bias_SF`).
         second_moment: on that of the estimate itself (`lm:var_SF`).
-        bias: on ||E[estimate] - grad rho||; the paper has none, and its root of `error` stands for it.
+        bias: on ||E[estimate] - grad rho||; the paper has no such bound, so the literal one is sqrt(error).
     """
 
     smoothing_bias: float

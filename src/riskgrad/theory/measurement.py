@@ -1,6 +1,6 @@
 """Measured constants of a model, to compare with the guaranteed ones: by search and sampling on the exact model.
 
-Every number is a lower bound on the constant beside it, found by looking at some parameters rather than all: the
+Every number is a lower bound on the constant beside it, found by trying some parameters rather than all: the
 largest gradient and curvature by random search and a climb, errors of estimates by sampling at the steepest point, bias
 and variance of the smoothed gradient there by averaging over unit vectors. The linear part of the risk is averaged
 exactly, so that the rest of the bias is not lost in the noise of the directions.
@@ -33,14 +33,14 @@ Actor = Literal["on-policy", "uniform", "current"]
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """Measurement counterparts of the constants.
+    """Measured counterparts of the constants.
 
     Attributes:
         theta: the parameters with the longest gradient found [d].
         slope: the length of that gradient.
         curvature: the largest change of the gradient per unit of parameters found.
-        error: m times the mean square error of estimates from m = 16 episodes at theta; None for a fixed behavior.
-        ratio: the largest importance ratio seen, 1 on policy.
+        error: m times the mean square error of estimates from m = 16 episodes at theta; None without an actor.
+        ratio: the largest importance ratio seen, 1 on policy; None without an actor.
         smoothing_bias: ||grad rho_mu - grad rho|| at theta.
         direction_variance: E||y||^2 for one direction at theta.
     """
@@ -71,8 +71,8 @@ def measure(
         policy: a policy over its states.
         risk: a measure with an influence function.
         smoothing: mu, for the smoothed gradient and for the distance from the current policy.
-        actor: whose episodes the estimates use; None leaves out what needs them.
-        effort: how many parameters to look at.
+        actor: whose episodes the estimates use; None leaves out the error and the ratio, which need them.
+        effort: how many parameter vectors to try in each of two rounds.
         seed: of everything random.
     """
     rng = Stream(seed, Purpose.EXAMPLE).generator()
@@ -109,7 +109,7 @@ def _steepest(
 
 
 def _ways(units: FloatArray, theta: FloatArray) -> FloatArray:
-    """Give unit vectors to look for curvature along: some of those given, and the one away from the uniform policy."""
+    """Give unit vectors along which curvature is measured: those given, and the one away from the uniform policy."""
     length = float(np.linalg.norm(theta))
     return np.concatenate([units, theta[None] / length]) if length > 0.0 else units
 

@@ -22,8 +22,8 @@ class BoundRow:
     """One line of the table.
 
     Attributes:
-        symbol: in the paper's notation, with its label.
-        meaning: in plain words.
+        symbol: the paper's symbol, with the label of the formula.
+        meaning: what it is, in plain words.
         literal: the paper's number; None where it is refused.
         sharp: riskgrad's number.
         measured: what was found on this model, never above `sharp`; None where nothing can be measured.
@@ -59,7 +59,7 @@ def bounds_table(
         iterations: N, at the schedule of `tm:sf`.
         off_policy: OffP-SF instead of OnP-SF.
         behavior: whose episodes OffP-SF reweights: "current" (its default), "uniform" or a table [S, A].
-        effort: how many parameters to look at when measuring.
+        effort: how many parameter vectors to try when measuring.
         seed: of the search and the samples.
 
     Returns:
@@ -89,7 +89,7 @@ def bounds_table(
 
 
 def _actor(behavior: Behavior, *, off_policy: bool) -> Actor | None:
-    """Say whose episodes are played to measure errors; None for a table of probabilities, which no policy can play."""
+    """Say whose episodes are played to measure errors; None for a table of probabilities, which is not measured."""
     if not off_policy:
         return "on-policy"
     if not isinstance(behavior, str):
