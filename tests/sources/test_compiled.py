@@ -119,6 +119,33 @@ def test_record_is_what_returns_plays_for_pair_0(env, policy):
     assert np.all(log_ratios(policy, theta[None], batch) == 0.0)
 
 
+@pytest.mark.parametrize(("env", "policy"), [(MAZE, LinearSoftmax(64, 4)), (POLE, MLP(4, 2, hidden=(8,)))], ids=str)
+def test_rewards_of_steps_are_those_of_the_environment_however_small_the_discount(env, policy):
+    """Far more episodes than lanes, which also take over from each other; the returns have the bits of `returns`."""
+    source, theta = CompiledSource(env, discount=0.5), 0.3 * np.random.default_rng(1).normal(size=policy.dim)
+    steps, returns = (
+        source.record_steps(policy, theta, 150, STREAM, 2),
+        source.returns(policy, theta[None], 150, STREAM),
+    )
+    assert not np.array_equal(steps.values, returns.values[0]), "pair 2 draws its own numbers"
+    np.testing.assert_array_equal(steps.values, source.returns(policy, theta[None], 150, STREAM, pairs=[2]).values[0])
+    if env is POLE:
+        assert np.all(steps.rewards == 1.0)
+    for begin, end, value in zip(steps.offsets, steps.offsets[1:], steps.values, strict=False):
+        total, factor = 0.0, 1.0
+        for reward in steps.rewards[begin:end]:
+            total, factor = total + factor * reward, factor * 0.5
+        assert total == value
+    np.testing.assert_array_equal(steps.ended, np.diff(steps.offsets) < env.horizon)
+
+
+def test_rewards_late_in_a_long_episode_are_kept():
+    balance = np.array([0.0, 0.1, 0.0, 0.5, 0.0, 5.0, 0.0, 5.0])  # pushes towards the side to which the pole leans
+    steps = CompiledSource(POLE, discount=0.5).record_steps(LinearSoftmax(4, 2), balance, 20, STREAM)
+    assert np.max(np.diff(steps.offsets)) == 500
+    assert np.all(steps.rewards == 1.0)
+
+
 def test_threads_blocks_and_other_rows_do_not_matter(monkeypatch):
     policy, thetas = LinearSoftmax(64, 4), np.random.default_rng(2).normal(size=(6, 256))
     alone = CompiledSource(MAZE, threads=1).returns(policy, thetas, 50, STREAM)

@@ -91,15 +91,17 @@ class Trace(NamedTuple):
         observations: zeros [V, features]; entries that are observed are filled.
         actions: action of each visit [V]; filled.
         so_far: the return before each visit [V]; filled, or empty if not wanted.
+        rewards: the reward of each visit [V]; filled, or empty if not wanted.
     """
 
     offsets: IntArray
     observations: FloatArray
     actions: IntArray
     so_far: FloatArray
+    rewards: FloatArray
 
 
-NO_TRACE = Trace(np.zeros(1, dtype=np.int64), np.zeros((0, 0)), np.zeros(0, dtype=np.int64), np.zeros(0))
+NO_TRACE = Trace(np.zeros(1, dtype=np.int64), np.zeros((0, 0)), np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))
 
 
 @inline_helper
@@ -141,6 +143,26 @@ def keep_visits(trace: Trace, job: Job, lanes: LaneState, live: int, clock: int)
                 trace.so_far[visit] = lanes.totals[lane]
 
 
+@helper
+def set_sums_aside(lanes: LaneState, live: int, sums: FloatArray) -> None:
+    """Move returns and discount factors of the lanes to sums [2, LANES], so that the next step leaves its rewards."""
+    for lane in range(live):
+        sums[0, lane], sums[1, lane] = lanes.totals[lane], lanes.factors[lane]
+        lanes.totals[lane], lanes.factors[lane] = 0.0, 1.0
+
+
+@helper
+def keep_rewards(trace: Trace, job: Job, lanes: LaneState, live: int, clock: int, sums: FloatArray) -> None:
+    """Write the rewards that a step has left, and go on with the sums that were set aside, with the same bits."""
+    for lane in range(live):
+        episode, reward = lanes.items[lane] % job.episodes, lanes.totals[lane]
+        visit = trace.offsets[episode] + clock - lanes.starts[lane]
+        if visit < trace.offsets[episode + 1]:
+            trace.rewards[visit] = reward
+        lanes.totals[lane] = sums[0, lane] + sums[1, lane] * reward
+        lanes.factors[lane] = sums[1, lane] * job.discount
+
+
 @inline_kernel
 def play_episodes(  # noqa: C901, PLR0912, PLR0915 - cut into functions it would fetch arrays again in each
     reset: Callable[..., None],
@@ -174,6 +196,7 @@ def play_episodes(  # noqa: C901, PLR0912, PLR0915 - cut into functions it would
     order, places = np.empty(LANES, dtype=np.int64), np.empty(LANES, dtype=np.int64)
     live, following, kept = min(last - first, LANES), first, len(trace.actions) > 0
     ended, clock, due, remembers = live, ZERO, horizon, job.memory.extra > 0
+    earns, sums = len(trace.rewards) > 0, np.empty((2, LANES))
     while live > 0:
         if ended > 0:
             lane = last_lane_over(over, live)
@@ -208,6 +231,8 @@ def play_episodes(  # noqa: C901, PLR0912, PLR0915 - cut into functions it would
             draw_from_many(units, row, live, n_actions, choices, actions)
         if kept:
             keep_visits(trace, job, lanes, live, clock)
+            if earns:
+                set_sums_aside(lanes, live, sums)
         clock += 1
         ended = 0
         for lane in range(live):
@@ -216,5 +241,7 @@ def play_episodes(  # noqa: C901, PLR0912, PLR0915 - cut into functions it would
             factors[lane] *= discount
             over[lane] = 1 if done else 0
             ended += over[lane]
+        if earns:
+            keep_rewards(trace, job, lanes, live, clock - 1, sums)
         if clock == due:
             ended, due = cut_late_lanes(lanes, live, horizon, clock)

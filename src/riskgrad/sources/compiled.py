@@ -4,13 +4,13 @@
 
 What is decided here, and why:
 
-- The policies are those whose action the loop can compute: a linear softmax, a softmax over a network, their modes
-  (`Greedy`), and deterministic networks, on normalized observations as well, where these have no limit. Others are
-  played, more slowly, on the environment's Gymnasium twin: give `resolve_source` an environment rather than its id.
-- Work is cut into blocks of episodes, which threads take as they become free. An episode depends on its own key only:
-  any number of threads gives the same bits.
-- `record` plays the episodes that `returns` plays for pair 0 of the same stream, twice: once to know how long they
-  are, once to write what they met where it belongs, so that no observation is ever moved.
+- It plays policies whose action the loop can compute: a linear softmax, a softmax of a network, their modes (`Greedy`),
+  and deterministic networks; also on normalized observations, if these are not clipped. Other policies are played, more
+  slowly, on the Gymnasium environment itself: give `resolve_source` the environment rather than its id.
+- Work is cut into blocks of episodes, which threads take as they become free. An episode depends on its parameters and
+  its own random numbers only: any number of threads gives the same bits.
+- `record` plays the episodes that `returns` plays for pair 0 of the same stream, twice: first for their lengths, then
+  to write each visit to its final place, so that no observation is moved.
 """
 
 from typing import Any
@@ -99,7 +99,7 @@ class CompiledSource(Source):
 
     @property
     def observation_limit(self) -> float:
-        """Infinite: the loop normalizes by other weights of the first layer, and clips nothing."""
+        """Infinite: normalization is part of the weights of the first layer, and nothing is clipped."""
         return np.inf
 
     def returns(
@@ -121,7 +121,7 @@ class CompiledSource(Source):
         pairs: ArrayLike | None,
         statistics: ObservationStatistics,
     ) -> tuple[Returns, ObservationStatistics]:
-        """Play as `returns` does, and add what was observed to the statistics, policy after policy."""
+        """Play as `returns` does, and add the observations to the statistics, policy after policy."""
         rows = check_theta_rows(thetas, policy.dim)
         m, keyed = check_count("episodes", episodes), check_pairs(pairs, len(rows))
         values, lengths = np.empty((len(rows), m)), np.empty((len(rows), m), dtype=np.int64)
@@ -133,7 +133,7 @@ class CompiledSource(Source):
         return Returns(values, lengths), statistics
 
     def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
-        """Play m episodes of one policy and keep what they visited, a visit for each step; see `Source.record`."""
+        """Play m episodes of one policy and record their visits, one for each step; see `Source.record`."""
         vector, pairs = check_theta(theta, policy.dim), np.zeros(1, dtype=np.int64)
         job, trace = self._play_and_trace(policy, vector[None], check_count("episodes", episodes), stream, pairs)
         return Episodes(
@@ -149,33 +149,28 @@ class CompiledSource(Source):
     def record_steps(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream, pair: int = 0) -> Steps:
         """Play m episodes of one policy and keep their steps in order; see `Source.record_steps`.
 
-        Rewards are differences of the return so far, right but for rounding; an episode that ends at the horizon counts
-        as cut.
+        An episode that ends at the horizon counts as cut.
         """
         vector, m = check_theta(theta, policy.dim), check_count("episodes", episodes)
-        job, trace = self._play_and_trace(policy, vector[None], m, stream, np.full(1, pair), so_far=True)
-        following = np.append(trace.so_far[1:], 0.0)
-        following[trace.offsets[1:] - 1] = job.values
-        times = np.arange(len(following)) - np.repeat(trace.offsets[:-1], job.lengths)
-        factors = np.cumprod(np.concatenate([[1.0], np.full(self.horizon, self.discount)]))  # as the loop has them
+        job, trace = self._play_and_trace(policy, vector[None], m, stream, np.full(1, pair), rewards=True)
         return Steps(
             values=job.values,
             offsets=trace.offsets,
             ended=job.lengths < self.horizon,
             observations=trace.observations,
             actions=trace.actions,
-            rewards=(following - trace.so_far) / factors[times],
+            rewards=trace.rewards,
         )
 
     def returns_so_far(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> FloatArray:
-        """Play m episodes of one policy and give the return so far at each step; see `Source.returns_so_far`."""
+        """Play m episodes of one policy and give the return so far before each step; see `Source.returns_so_far`."""
         vector, pairs = check_theta(theta, policy.dim), np.zeros(1, dtype=np.int64)
         m = check_count("episodes", episodes)
         return self._play_and_trace(policy, vector[None], m, stream, pairs, so_far=True)[1].so_far
 
     @classmethod
     def from_env(cls, env: Any, options: EnvOptions) -> "CompiledSource | None":
-        """Take a compiled environment, or the id of a Gymnasium environment that has a compiled twin."""
+        """Make the source of a compiled environment, or of an id that has a compiled twin; None for any other."""
         twin = compiled_twin(env, options.options) if isinstance(env, str) else env
         if not isinstance(twin, CompiledEnv):
             return None
@@ -190,13 +185,14 @@ class CompiledSource(Source):
         pairs: IntArray,
         *,
         so_far: bool = False,
+        rewards: bool = False,
     ) -> tuple[Job, Trace]:
-        """Play m episodes of one policy, thetas [1, d], and keep what they visited."""
+        """Play m episodes of one policy, thetas [1, d], and record their visits, with returns so far or rewards."""
         job = self._make_job(policy, thetas, episodes, stream, pairs)
         self._play(job, None)
         offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(job.lengths)])
         visits = int(offsets[-1])
-        size = 8 * visits * (int(job.widths[0]) + 3)  # with the action, the return so far and its log-probability
+        size = 8 * visits * (int(job.widths[0]) + 3)  # observation, action, log-probability, return so far or reward
         if size > find_room():
             refuse_size(size, find_room(), episodes, int(np.max(job.lengths)))
         trace = Trace(
@@ -204,6 +200,7 @@ class CompiledSource(Source):
             observations=np.zeros((visits, int(job.widths[0]))),
             actions=np.empty(visits, dtype=np.int64),
             so_far=np.empty(visits if so_far else 0),
+            rewards=np.empty(visits if rewards else 0),
         )
         self._play(job, trace)
         return job, trace
@@ -242,7 +239,7 @@ class CompiledSource(Source):
 
 
 def _as_shown_memory(memory: Memory | None) -> ShownMemory:
-    """Give a memory as the loop reads it."""
+    """Give a memory in the form that the loop reads."""
     if memory is None:
         return NO_MEMORY
     time_bumps, return_bumps = (np.array(bumps if memory.bumps else ()) for bumps in (TIME_BUMPS, RETURN_BUMPS))
