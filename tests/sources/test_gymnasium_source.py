@@ -213,6 +213,17 @@ def test_vector_form_is_fair_and_shares_pairs():
     np.testing.assert_array_equal(np.diff(batch.offsets), batch.lengths)
 
 
+@pytest.mark.parametrize("native", [True, False])
+def test_an_episode_cut_at_the_horizon_has_not_ended(native):
+    policy, theta = MLP(4, 2, ()), np.zeros(10)
+    cut = GymnasiumSource("CartPole-v1", horizon=5, native=native).record_steps(policy, theta, 20, STREAM)
+    assert np.all(np.diff(cut.offsets) == 5)
+    assert not np.any(cut.ended)
+    fallen = GymnasiumSource("CartPole-v1", native=native).record_steps(policy, theta, 20, STREAM)
+    assert np.max(np.diff(fallen.offsets)) < 500
+    assert np.all(fallen.ended)
+
+
 def test_vector_form_without_automatic_resets(monkeypatch):
     """SingleLanes are reset by mask, never stepped after their end; one episode of each counts."""
     register()

@@ -4,6 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
+from gymnasium.envs.classic_control.cartpole import CartPoleVectorEnv
 from support.environments import Countdown, Marked, Odd, Spaced
 
 import riskgrad as rg
@@ -70,6 +71,16 @@ def test_a_vector_form_that_cannot_be_made_is_not_used():
             GymnasiumSource("RiskgradTest/Broken-v0", native=True)
     finally:
         del gymnasium.registry["RiskgradTest/Broken-v0"]
+
+
+def test_a_vector_form_with_other_spaces_is_not_used():
+    gymnasium.register("RiskgradTest/Other-v0", Countdown, vector_entry_point=CartPoleVectorEnv, max_episode_steps=9)
+    try:
+        assert not GymnasiumSource("RiskgradTest/Other-v0").native
+        with pytest.raises(InputError, match="native must be None where the vector form has other spaces, got True"):
+            GymnasiumSource("RiskgradTest/Other-v0", native=True)
+    finally:
+        del gymnasium.registry["RiskgradTest/Other-v0"]
 
 
 def test_what_was_made_is_closed_and_what_is_the_users_is_not():

@@ -1,7 +1,8 @@
 """How much memory episodes may take: a quarter of the machine's, since putting them in order needs copies.
 
-The record of an episode is as long as the episode, which is not known in advance. So it is counted while it is played,
-or played twice, and refused with its size before the system ends the process for it.
+How many bytes the record of an episode takes is not known before it is played. So bytes are counted while episodes are
+played, or episodes are played twice, first for their lengths. Episodes that take too many are refused with their size,
+before the operating system ends the process for lack of memory.
 """
 
 import contextlib
@@ -16,12 +17,12 @@ import numpy as np
 from riskgrad.errors import TooLargeError
 from riskgrad.types import IntArray
 
-SHARE: Final = 4
-UNKNOWN: Final = 1 << 33  # bytes that a machine is taken to have where it does not say
-PIECES: Final = 16  # of the room, of which one is played at a time where all might not fit
+SHARE: Final = 4  # episodes may take 1 / 4 of the memory, which is called the room
+UNKNOWN: Final = 1 << 33  # bytes of memory assumed where the system does not report them
+PIECES: Final = 16  # episodes that might not fit into the room are played in pieces of about 1 / 16 of it
 GIGA: Final = 1e9
 NUMBER: Final = 8  # bytes of a number
-# where a container says how much of the machine's memory it may use
+# the files that hold the limit on the memory of a container
 LIMITS: Final = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 
 
@@ -33,17 +34,17 @@ def find_room() -> int:
     except (AttributeError, ValueError, OSError):  # pragma: no cover - Windows
         memory = UNKNOWN
     for place in LIMITS:
-        with contextlib.suppress(OSError, ValueError):  # there is none, or it is "max"
+        with contextlib.suppress(OSError, ValueError):  # the file is missing, or holds "max"
             memory = min(memory, int(place.read_text(encoding="ascii")))
     return memory // SHARE
 
 
 def refuse_many(episodes: int, policies: int = 1) -> None:
-    """Refuse more episodes than there is room for the returns and lengths of.
+    """Refuse a number of episodes whose returns and lengths do not fit into the room.
 
     Args:
-        episodes: of each policy.
-        policies: how many play them.
+        episodes: episodes of each policy.
+        policies: how many policies there are.
     """
     size, room = 2 * NUMBER * episodes * policies, find_room()
     if size > room:
@@ -53,7 +54,7 @@ def refuse_many(episodes: int, policies: int = 1) -> None:
 
 
 def cut_to_fit(sizes: IntArray) -> list[tuple[int, int]]:
-    """Cut episodes into pieces of a small part of the room, or of one episode; give where each begins and ends.
+    """Cut episodes into pieces of about 1 / 16 of the room, or of one episode; give where each begins and ends.
 
     Args:
         sizes: bytes that each episode takes at most [m].
@@ -65,25 +66,26 @@ def cut_to_fit(sizes: IntArray) -> list[tuple[int, int]]:
 
 
 def refuse_size(size: int, room: int, episodes: int, steps: int) -> NoReturn:
-    """Refuse to keep more of episodes than there is room for.
+    """Refuse episodes whose record does not fit into the room.
 
     Args:
-        size: bytes of what they visited.
+        size: bytes of the record so far.
         room: bytes that it may take.
-        episodes: how many they are.
-        steps: how many each has taken so far.
+        episodes: number of episodes.
+        steps: steps of the longest episode, or turns in which lanes have played them so far.
     """
-    rule = f"leave what is recorded of them within {_in_giga(room)}, a quarter of the memory"
+    whole = "a quarter of the memory" if room == find_room() else "their share of a quarter of the memory"
+    rule = f"leave what is recorded of them within {_in_giga(room)}, {whole}"
     got = f"{_in_giga(size)} after {steps:,} steps of {episodes:,} episodes"
     raise TooLargeError("episodes", rule, got, "lower episodes or horizon")
 
 
 def refuse_long_log(size: int, steps: int) -> None:
-    """Refuse a log of which more has been read than there is room for.
+    """Refuse a log if the rows read so far do not fit into the room.
 
     Args:
-        size: bytes of what was read.
-        steps: rows of what was read.
+        size: bytes read so far.
+        steps: rows read so far.
     """
     room = find_room()
     if size > room:
@@ -96,7 +98,7 @@ def _in_giga(size: int) -> str:
 
 
 def _write_count(count: int, unit: float = 1.0) -> str:
-    """Write a number that may be beyond all bounds."""
+    """Write a number, which may be too large for a float."""
     try:
         return f"{count / unit:.3g}"
     except OverflowError:

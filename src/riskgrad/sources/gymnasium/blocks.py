@@ -1,10 +1,10 @@
-"""Blocks of whole episodes: what is to be played, the results, and how P times m episodes are cut into blocks.
+"""Blocks of whole episodes: their parts, their results, and how P * m episodes are cut into blocks.
 
     P policies   B episodes of the block   p policies of the block   d parameters   V visits
 
-A worker is sent the batch, once, and a lot for each block; a lot names its rows of the batch's parameters. It sends
-results back, with columns in the narrowest types that lose no bit. A cut says where each episode of a lot belongs among
-all, counted row by row: places[b] = row * m + episode.
+A worker is sent the batch once, and then a lot for each block, which says which rows of the batch's parameters act. It
+sends results back, with columns in narrower types that lose no bit (see `narrow`). A cut gives the lots, and the place
+of each episode of a lot among all P * m episodes: places[b] = row * m + episode.
 """
 
 import itertools
@@ -20,8 +20,8 @@ from riskgrad.sources.narrow import pickle_narrow
 from riskgrad.sources.room import refuse_size
 from riskgrad.types import FloatArray, IntArray
 
-MOST_VECTOR_LANES: Final = 4096
-SMALLEST_BLOCK: Final = 8  # episodes, of several workers: fewer would be asked for more often than they are worth
+MOST_VECTOR_LANES: Final = 4096  # most lanes of a vector environment
+SMALLEST_BLOCK: Final = 8  # fewest episodes that one of several workers is sent: to send fewer costs more than it gains
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,11 @@ class Batch:
     """What all blocks share.
 
     Attributes:
-        policy: what acts.
+        policy: the policy that acts.
         thetas: parameters [P, d].
-        shift: mean about which observations are summed [k]; None for no sums.
+        shift: the mean that is subtracted from observations before they are summed [k]; None for no sums.
         keep: whether visits are kept.
-        so_far: whether the return so far is kept in the place of the observation.
+        so_far: whether the return so far is kept instead of the observation.
         longest: steps after which an episode is cut before the horizon; None for the horizon alone.
     """
 
@@ -47,15 +47,15 @@ class Batch:
 
 @dataclass(frozen=True)
 class Lot:
-    """Which episodes of a batch a block is made of.
+    """The episodes of a batch that make a block.
 
     Attributes:
         first_row: the first row of the batch's parameters that acts.
         last_row: the last one.
-        rows: the row that plays each episode, counted from the first [B].
+        rows: the row that plays each episode, counted from `first_row` [B].
         streams: where each episode's random stream begins [B].
-        counted: which episodes count [B]; the others are there for a vector environment's sake. None for all.
-        room: bytes that what is kept may take; None for any number.
+        counted: which episodes count [B]; the others only fill lanes of a vector environment. None for all.
+        room: bytes that the kept visits may take; None for no limit.
     """
 
     first_row: int
@@ -82,22 +82,22 @@ class EpisodeBlock:
 
     @classmethod
     def of(cls, batch: Batch, lot: Lot) -> "EpisodeBlock":
-        """Take the parameters of a lot out of its batch."""
+        """Make the block of a lot, with the parameters that act in it."""
         return cls(batch, lot, batch.thetas[lot.first_row : lot.last_row + 1])
 
 
 @dataclass(frozen=True)
 class BlockResult:
-    """What came of a block.
+    """The results of a block.
 
     Attributes:
         values: returns [B].
         lengths: steps [B].
-        sums: for each episode the sums of (o - shift) and of its square [B, 2, k], where asked for.
-        observations: the observation of each visit, episode by episode in the order of time [V, ...]; none if not kept.
+        sums: for each episode the sums of o - shift and of its square [B, 2, k]; None without `shift`.
+        observations: the observation of each visit, episode by episode in order of time [V, ...]; empty if not kept.
         actions: the action of each visit [V, ...].
-        rewards: what each visit earned [V].
-        ended: whether the environment ended the episode, rather than the horizon [B].
+        rewards: the reward of each visit [V].
+        ended: whether the environment ended or truncated the episode itself [B]; False where riskgrad cut it.
     """
 
     values: FloatArray
@@ -109,15 +109,15 @@ class BlockResult:
     ended: NDArray[np.bool_]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle narrow columns."""
+        """Pickle the results with narrow columns."""
         return pickle_narrow(self)
 
 
 class Diary:
-    """What the episodes of a block saw and did, step by step.
+    """Records what policies observe, do and earn in the episodes of a block, step by step.
 
     Args:
-        block: what is played.
+        block: the block that is played.
     """
 
     def __init__(self, block: EpisodeBlock) -> None:
@@ -131,7 +131,7 @@ class Diary:
         self._sums = None if batch.shift is None else np.zeros((len(lot.rows), 2, len(batch.shift)))
 
     def note(self, episodes: IntArray, observations: NDArray[Any], actions: NDArray[Any], returns: FloatArray) -> None:
-        """Note one step of different episodes [b]: observations [b, ...], actions [b, ...], returns so far [b]."""
+        """Record one step of different episodes [b]: observations [b, ...], actions [b, ...], returns so far [b]."""
         if self._so_far:
             observations = returns
         if self._sums is not None:
@@ -145,12 +145,12 @@ class Diary:
             self._steps.append((episodes.copy(), observations.copy(), actions.copy()))
 
     def earn(self, rewards: FloatArray) -> None:
-        """Note what the step that was noted last earned [b]."""
+        """Record the rewards of the step that was recorded last [b]."""
         if self._keep:
             self._rewards.append(rewards.copy())
 
     def finish(self, values: FloatArray, lengths: IntArray) -> BlockResult:
-        """Put the visits in order, episode by episode."""
+        """Give the results, with the visits episode by episode."""
         if not self._steps:
             none = np.zeros(0, dtype=np.int64)
             return BlockResult(values, lengths, self._sums, none, none, np.zeros(0), self.ended)
@@ -164,9 +164,10 @@ Cut = list[tuple[Lot, IntArray]]
 
 
 def cut_for_workers(episodes: int, stream: Stream, pairs: IntArray, workers: int) -> Cut:
-    """Cut m episodes of each of P rows into a lot for one worker, or for several into lots that shrink.
+    """Cut m episodes of each of P rows into one lot for one worker, or into shrinking lots for several.
 
-    Workers then end together. The random numbers of an episode do not depend on the cut.
+    Since the last lots are small, workers finish at about the same time. The random numbers of an episode do not depend
+    on the cut.
     """
     total = len(pairs) * episodes
     streams = episode_words(stream.keys(pairs), episodes).ravel()
@@ -180,7 +181,7 @@ def cut_for_workers(episodes: int, stream: Stream, pairs: IntArray, workers: int
 
 
 def shrinking_edges(total: int, workers: int) -> list[int]:
-    """Give where lots begin and end: each has half of a worker's share of the rest, the last ones a few episodes."""
+    """Give the edges of lots: each has half of a worker's equal share of the rest, but at least a few episodes."""
     edges, least = [0], max(1, min(SMALLEST_BLOCK, total // workers))
     while edges[-1] < total:
         rest = total - edges[-1]
@@ -189,14 +190,14 @@ def shrinking_edges(total: int, workers: int) -> list[int]:
 
 
 def cut_for_vectors(episodes: int, stream: Stream, pairs: IntArray) -> Cut:
-    """Cut into lots in which each pair occurs once, so that rows of one pair are in the same lane of equal lots.
+    """Cut into lots in which each pair occurs once, so that rows of one pair have the same lanes, in different lots.
 
-    A vector environment with the same seed and as many lanes then gives both the same start. Where a pair has fewer
-    rows than others, its lanes are filled and not counted. The cut is a function of the pairs and m alone.
+    These lots have the same seed and as many lanes, so that a vector environment gives the rows the same starts. If a
+    pair has fewer rows than others, its lanes are played but not counted. The cut depends on the pairs and m alone.
     """
     distinct, where = np.unique(pairs, return_inverse=True)
     streams = episode_words(stream.keys(distinct), episodes)
-    # the how-many-th row of its pair each row is
+    # turn: how many earlier rows have the same pair
     order = np.argsort(where, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(where))])
     turn = np.empty(len(pairs), dtype=np.int64)

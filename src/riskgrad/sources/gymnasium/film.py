@@ -1,8 +1,9 @@
-"""The frames of a few episodes, where the environment renders, and an animated GIF of them.
+"""Frames of a few episodes of an environment that renders, and an animated GIF of them.
 
-The episodes are the first ones that the source plays from the same stream, frame by frame, so that a film shows
-episodes that an evaluation has counted. A compiled twin and a finite table do not render: `film_source` plays the
-Gymnasium environment behind their id instead, whose episodes follow the same law from other random numbers.
+The episodes are the first ones that the source plays with the same stream, so that a film shows episodes that an
+evaluation has counted; only a source that uses the environment's own vector form plays others. A compiled twin and a
+finite table do not render: `film_source` plays the Gymnasium environment of their id instead, whose episodes have the
+same law but other random numbers.
 """
 
 from collections.abc import Mapping
@@ -23,11 +24,11 @@ from riskgrad.sources.gymnasium.source import GymnasiumSource
 from riskgrad.sources.resolve import Environment, resolve_source
 
 Frame = NDArray[np.uint8]
-SLOWEST, FASTEST = 20, 1000  # milliseconds per frame; players of GIFs take no less than 20
+SHORTEST, LONGEST = 20, 1000  # time of a frame in milliseconds; GIF players take no less than 20
 
 
 class _Camera(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Keeps what the environment renders after its reset and each of its steps."""
+    """Keeps the frame that an environment renders after each reset and each step."""
 
     def __init__(self, env: "gymnasium.Env[Any, Any]") -> None:
         gymnasium.Wrapper.__init__(self, env)
@@ -54,10 +55,10 @@ def film_source(
     *,
     env_options: Mapping[str, Any] | None = None,
 ) -> GymnasiumSource:
-    """Give the source whose episodes can be filmed; refuse what has no Gymnasium environment.
+    """Give a source whose episodes can be filmed; refuse an environment that is not one of Gymnasium.
 
     Args:
-        env: what `rg.train` takes.
+        env: an environment as `rg.train` takes it.
         horizon: largest number of steps of an episode; None takes the environment's limit.
         discount: in (0, 1]; None is 1.
         env_options: options for `gymnasium.make`, the class or the factory.
@@ -72,11 +73,11 @@ def film_source(
 
 
 def frames(source: GymnasiumSource, policy: Policy, theta: ArrayLike, stream: Stream, episodes: int = 1) -> list[Frame]:
-    """Play a few episodes and give what the environment renders: the start of each and every step.
+    """Play a few episodes and give their frames: one at the start of each episode, and one after each step.
 
     Args:
-        source: whose environment is played; greedy if it is.
-        policy: what acts.
+        source: the source whose environment is played, up to its horizon; a greedy one plays the likeliest actions.
+        policy: the policy that acts.
         theta: its parameters [d].
         stream: where the random numbers come from.
         episodes: how many, one after the other.
@@ -90,12 +91,12 @@ def frames(source: GymnasiumSource, policy: Policy, theta: ArrayLike, stream: St
 def film(
     path: str | Path, source: GymnasiumSource, policy: Policy, theta: ArrayLike, stream: Stream, episodes: int = 1
 ) -> int:
-    """Film a few episodes as an animated GIF, as fast as the environment says; give the number of frames.
+    """Write a few episodes as an animated GIF, at the frame rate of the environment; give the number of frames.
 
     Args:
-        path: where to; the name ends in .gif.
-        source: whose environment is played; see `film_source`.
-        policy: what acts.
+        path: the file; its name ends in .gif.
+        source: the source whose environment is played; see `film_source`.
+        policy: the policy that acts.
         theta: its parameters [d].
         stream: where the random numbers come from.
         episodes: how many, one after the other.
@@ -110,7 +111,7 @@ def _shoot(source: GymnasiumSource, policy: Policy, theta: ArrayLike, stream: St
     vector = check_theta(theta, policy.dim)
     env = source.make_rendering()
     _refuse_blind(env, source.env_name)
-    camera = _Camera(strip_wrappers(env))  # the horizon of the source counts, as it does where nothing is filmed
+    camera = _Camera(strip_wrappers(env))  # without its time limit: the source cuts at its horizon
     with GymnasiumSource(camera, source.horizon, source.discount, greedy=source.greedy) as single:
         single.returns(policy, vector[np.newaxis], check_count("episodes", episodes), stream)
     return camera
@@ -139,9 +140,9 @@ def save_gif(path: str | Path, shots: list[Frame], frames_per_second: float = 30
     """Write frames as an animated GIF.
 
     Args:
-        path: where to; the name ends in .gif.
+        path: the file; its name ends in .gif.
         shots: the frames.
-        frames_per_second: how fast they follow one another.
+        frames_per_second: the frame rate, kept between 1 and 50.
     """
     from PIL import Image  # noqa: PLC0415 - only for films
 
@@ -149,7 +150,7 @@ def save_gif(path: str | Path, shots: list[Frame], frames_per_second: float = 30
     if not shots:
         raise InputError("shots", "hold at least one frame", shots)
     images = [Image.fromarray(shot) for shot in shots]
-    pause = int(np.clip(1000.0 / frames_per_second, SLOWEST, FASTEST))
+    pause = int(np.clip(1000.0 / frames_per_second, SHORTEST, LONGEST))
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         images[0].save(place, save_all=True, append_images=images[1:], duration=pause, loop=0)

@@ -1,12 +1,11 @@
-"""Single environments, a few side by side: each lane plays one episode, and takes the next when that is over.
+"""A loop over several single environments: each is a lane, which plays an episode and then begins the next one.
 
-Every episode that is begun is counted, so that short ones are not favored. The lanes advance together, one step each
-per turn, so that the policy is asked once per turn rather than once per step. What an episode is does not depend on
-that: its environment is reset with its own seed, and its actions come from its own stream.
+Every episode that begins is counted, so that short ones are not favored. The lanes advance together, one step each per
+turn, so that the policy is asked once per turn rather than once per step. An episode does not depend on its lane or on
+the other episodes: its environment is reset with its own seed, and its actions come from its own stream.
 
-A single step only calls the environment and appends its answer to lists. Observations, rewards and ages are then
-handled for all lanes at once. Only where that fails are lanes checked one by one, so that the message names the episode
-with the bad answer.
+A single step only calls the environment and appends its answer to lists. Observations and rewards are then read for all
+lanes at once. Only where that fails are they read one by one, so that the message names the episode that failed.
 """
 
 from collections.abc import Callable
@@ -33,10 +32,10 @@ class SingleLanes:
     """Plays blocks on single environments.
 
     Args:
-        name: of the environment, in messages.
+        name: the environment's name in messages.
         envs: the environments, without their time limit.
-        reader: how observations are read.
-        writer: how actions are written.
+        reader: reads observations.
+        writer: writes actions.
         horizon: steps after which an episode is cut.
         discount: in (0, 1].
     """
@@ -59,7 +58,17 @@ class SingleLanes:
 
 
 class _Front(NamedTuple):
-    """The state of the busy lanes [b], as views: whose episodes they play, their streams, observations and sums."""
+    """The state of the busy lanes [b].
+
+    Attributes:
+        episodes: the episode of each lane, an index within the block.
+        rows: the row of the block's parameters that acts.
+        streams: the state of the episode's random stream.
+        observations: the last observation [b, ...].
+        uniforms: random numbers for the next action [b, u].
+        totals: the return so far.
+        factors: discount^t at step t, by which the next reward is multiplied.
+    """
 
     episodes: IntArray
     rows: IntArray
@@ -70,13 +79,13 @@ class _Front(NamedTuple):
     factors: FloatArray
 
     def first(self, n: int) -> "_Front":
-        """Give the first n lanes."""
+        """Give views of the first n lanes."""
         parts: list[Any] = [part[:n] for part in self]
         return _Front(*parts)
 
 
 class _SingleRun:
-    """A block while it is played: the state of each lane, the busy ones in front."""
+    """A block that is being played: the state of each lane, those that have an episode first."""
 
     def __init__(self, lanes: SingleLanes, block: EpisodeBlock) -> None:
         self.lanes, self.block = lanes, block
@@ -85,7 +94,7 @@ class _SingleRun:
         self.seeds: list[int] = environment_seeds(block.lot.streams).tolist()
         self.diary = Diary(block)
         self.values, self.lengths = np.empty(len(block.lot.rows)), np.empty(len(block.lot.rows), dtype=np.int64)
-        # of each lane: its environment, the turn in which its episode began, and what is in arrays
+        # for each lane: its environment, the turn in which its episode began, and its entry in each array of `state`
         self.envs = lanes.envs[:busy]
         self.steps: list[Callable[[Any], Any]] = [env.step for env in self.envs]
         self.starts = [0] * busy
@@ -124,7 +133,7 @@ class _SingleRun:
         return diary.finish(self.values, self.lengths)
 
     def _show(self, front: _Front) -> NDArray[Any]:
-        """Give what the policies see in the busy lanes."""
+        """Give the observations of the busy lanes as the policies read them, extended if they have memory."""
         memory = self.block.batch.policy.memory
         if memory is None:
             return front.observations
@@ -150,7 +159,7 @@ class _SingleRun:
         return self._add_expired(over) if self.turns >= self.deadline else over
 
     def _take_in(self, front: _Front, flat: NDArray[Any], found: list[Any], rewards: list[Any]) -> None:
-        """Add the rewards of a turn and read its observations, both of which have to be finite."""
+        """Add the rewards of a turn and read its observations; refuse any that are not finite."""
         earned, lanes = as_numbers(rewards), self.lanes
         if earned is None:
             earned = np.array([self._convert(lane, as_reward, each) for lane, each in enumerate(rewards)])
@@ -164,7 +173,7 @@ class _SingleRun:
                 self._check_finite(lane, earned[lane])
 
     def _add_expired(self, over: list[int]) -> list[int]:
-        """Add the lanes whose episode has reached the horizon; say when the next one does."""
+        """Add to `over` the lanes whose episode has reached the horizon; set the turn of the next check."""
         horizon, turns = self.horizon, self.turns
         old = [lane for lane in range(self.busy) if turns - self.starts[lane] >= horizon]
         ends = sorted({*over, *old})
@@ -202,7 +211,7 @@ class _SingleRun:
         del self.envs[last], self.steps[last], self.starts[last]
 
     def _check_finite(self, lane: int, reward: float) -> None:
-        """Refuse what is not finite in a lane: the last reward, their sum, or the observation."""
+        """Refuse a lane in which the last reward, the sum of rewards or the observation is not finite."""
         for name, value in (
             ("the reward", reward),
             ("the sum of rewards", self.state.totals[lane]),
@@ -212,7 +221,7 @@ class _SingleRun:
                 raise self._failure(lane, f"{name} is not finite")
 
     def _convert(self, lane: int, convert: Callable[[Any], Any], value: Any) -> Any:
-        """Convert what the environment of a lane gave."""
+        """Convert a value that the environment of a lane gave; an error names its episode."""
         try:
             return convert(value)
         except Exception as error:
@@ -225,7 +234,7 @@ class _SingleRun:
 
 
 def _observation_of_reset(answer: Any) -> Any:
-    """Give the observation from what `reset` gave; refuse an older `reset`, which gave the observation alone."""
+    """Give the observation from the answer of `reset`; refuse that of an older `reset`, the observation alone."""
     parts = cast("tuple[Any, ...]", answer) if isinstance(answer, tuple) else ()
     if len(parts) != 2:
         raise TypeError("it has to give (observation, info), as that of gymnasium.Env does")
@@ -233,5 +242,5 @@ def _observation_of_reset(answer: Any) -> Any:
 
 
 def _advice_for(error: Exception, word: str, advice: str) -> str:
-    """Give the advice where an error is about how the environment is called, as this word in its message shows."""
+    """Give the advice if a word in the message of an error shows that the environment has an older interface."""
     return advice if isinstance(error, TypeError | ValueError) and word in str(error) else ""

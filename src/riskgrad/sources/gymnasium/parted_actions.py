@@ -1,7 +1,7 @@
 """Actions of several parts, as Dict and Tuple spaces have them: a policy's action is one row of numbers.
 
 The row holds the choices of all parts first, in the order of the parts, and then the numbers of all parts. So a policy
-needs to know no more than how many choices there are, of what sizes, and between what bounds the numbers lie.
+needs to know only the sizes of the choices and the bounds of the numbers.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ def leaves_of(space: Space[Any]) -> list[Space[Any]]:
 
 
 def build_parts(space: Space[Any], leaves: Iterator[Any]) -> Any:
-    """Build an action of a space from those of its leaves, in order."""
+    """Build an action of a space from the actions of its leaves, in order."""
     inner: Any = space
     if isinstance(space, spaces.Dict):
         return {key: build_parts(part, leaves) for key, part in inner.spaces.items()}
@@ -29,15 +29,16 @@ def build_parts(space: Space[Any], leaves: Iterator[Any]) -> Any:
 
 
 def place_columns(kinds: list[ActionKind]) -> tuple[list[slice], ActionKind]:
-    """Give where each leaf's part of a row is, and what actions the rows are.
+    """Give the columns of a row that belong to each leaf, and the kind of action that a row is.
 
     Args:
-        kinds: what each leaf takes: a choice, several, or numbers.
+        kinds: the kind of action of each leaf: a choice, several choices, or numbers.
     """
     sizes: list[int] = []
     low: list[float] = []
     high: list[float] = []
-    first: list[tuple[bool, int, int]] = []  # whether it is of numbers, where it begins among its like, how many
+    # for each leaf: whether it has numbers, its first place among all numbers or all choices, and how many places
+    first: list[tuple[bool, int, int]] = []
     for kind in kinds:
         if isinstance(kind, Numbers):
             first.append((True, len(low), kind.size))

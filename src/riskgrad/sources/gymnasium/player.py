@@ -26,7 +26,7 @@ from riskgrad.sources.gymnasium.spaces import action_writer, batch_reader, obser
 from riskgrad.sources.gymnasium.vector import VectorLanes
 from riskgrad.types import Choice
 
-MAKING: Final = 1.0  # seconds after which no more environments are made; how many there are changes no number
+MAKING: Final = 1.0  # seconds after which no more environments are made; results do not depend on their number
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class PlayRules:
         recipe: how the environment is made.
         horizon: steps after which an episode is cut; None for the environment's own limit.
         discount: in (0, 1].
-        native: whether the environment's own vector form is used; None where it has one.
-        lanes: single environments side by side, at most.
-        step_timeout: seconds that a call of an environment may take in a worker; None for any.
+        native: whether the environment's own vector form is used; None uses it if there is one.
+        lanes: most single environments that a process plays at once.
+        step_timeout: seconds that a call of an environment may take in a worker; None for no limit.
     """
 
     recipe: EnvRecipe
@@ -50,16 +50,16 @@ class PlayRules:
     step_timeout: float | None = None
 
     def pack(self, dumps: Callable[[Any], bytes]) -> Parcel:
-        """Give the rules for other processes; refuse an environment that cannot be made there."""
+        """Pickle the rules for other processes; refuse an environment that cannot be made there."""
         self.recipe.check_portable(dumps)
         return Parcel(dumps(self))
 
 
 class Player:
-    """Plays blocks.
+    """Plays blocks of episodes.
 
     Args:
-        rules: how.
+        rules: how episodes are played.
     """
 
     def __init__(self, rules: PlayRules) -> None:
@@ -84,12 +84,12 @@ class Player:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Where the horizon comes from, if it was not given; whether it was reached; remarks on the observations."""
+        """Notes on a horizon that neither user nor time limit sets, and on observations left out or read badly."""
         found = (self.limit.note, self.limit.warning if self._limit_reached else "", *self.reader.notes)
         return tuple(note for note in found if note)
 
     def watch(self, results: list[BlockResult]) -> list[BlockResult]:
-        """Note whether episodes, wherever they were played, reach the default limit; return them."""
+        """Note whether episodes, wherever they were played, were cut at the default limit; give the results back."""
         if self.limit.is_default and not self._limit_reached:
             self._limit_reached = any(np.any((part.lengths >= self.horizon) & ~part.ended) for part in results)
         return results
@@ -114,7 +114,7 @@ class Player:
         begin = time.perf_counter()
         while len(self._envs) < lanes and not self._full:
             env = self._rules.recipe.make()
-            # a factory may hand out the same environment every time, maybe wrapped anew
+            # a factory may give the same environment every time, perhaps in new wrappers
             self._full = any(env.unwrapped is other.unwrapped for other in self._envs)
             if not self._full:
                 self._envs.append(env)
@@ -133,6 +133,8 @@ class Player:
         same = (own.single_observation_space, own.single_action_space) == (self.space, self.action_space)
         trial.close()
         if not same:
+            if rules.native:
+                raise InputError("native", "be None where the vector form has other spaces", rules.native)
             return None
 
         def make(lanes: int) -> VectorEnv[Any, Any, Any]:
@@ -144,7 +146,7 @@ class Player:
         return VectorLanes(self.name, make, read, self.writer, self.horizon, rules.discount)
 
     def _try_vector_form(self) -> VectorEnv[Any, Any, Any] | None:
-        """Make the vector form once; where that fails, warn and give None, unless the user asked for it."""
+        """Make a vector form of one lane; where that fails, warn and give None; raise if the user asked for it."""
         try:
             return self._rules.recipe.make_vector(1, self.horizon)
         except Exception as error:
@@ -169,12 +171,12 @@ def _space(env: Env, name: str) -> Space[Any]:
 
 @dataclass(frozen=True)
 class LocalWork:
-    """Plays lots of a batch where the source is.
+    """Plays lots of a batch in the process of the source.
 
     Attributes:
-        player: who plays here.
+        player: the source's own player.
         batch: what all lots share.
-        parcel: gives the rules for elsewhere; refuses an environment that cannot be made there.
+        parcel: gives the pickled rules for other processes; refuses an environment that cannot be made there.
     """
 
     player: Player
@@ -186,7 +188,7 @@ class LocalWork:
         return self.player.play(EpisodeBlock.of(self.batch, lot))
 
     def __reduce__(self) -> tuple[type["RemoteWork"], tuple[Parcel, Batch]]:
-        """Pickle as the same work for another process."""
+        """Pickle as `RemoteWork`, the same work for another process."""
         return RemoteWork, (self.parcel(), self.batch)
 
 
@@ -195,7 +197,7 @@ class RemoteWork:
     """Plays lots of a batch in a process that makes environments of its own, and keeps them for the next batch.
 
     Attributes:
-        parcel: the rules.
+        parcel: the pickled rules.
         batch: what all lots share.
     """
 

@@ -2,7 +2,7 @@
 
     B observations
 
-The states count the combinations as digits count numbers, each part in a base of its own.
+A state is the number whose digits are the parts, each in a base of its own; the last part is the last digit.
 """
 
 from dataclasses import dataclass
@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 
 from riskgrad.sources.gymnasium.readings import has_parts, parts_of, ravel, read_state, split
 
-MOST_STATES: Final = 1 << 14  # of several discrete parts; a table of more would hardly meet each of them
+MOST_STATES: Final = 1 << 14  # most combinations that are states; training would visit few rows of a larger table
 
 
 @dataclass(frozen=True)
 class Product:
-    """Discrete parts whose combinations are states: parts in Gymnasium's order, of which the last counts fastest.
+    """Discrete parts, in Gymnasium's order, whose combinations are states.
 
     Attributes:
-        space: what the parts make up.
+        space: the space that has these parts.
         sizes: how many values each part has.
-        starts: the first of them.
+        starts: the smallest value of each part.
     """
 
     space: Space[Any]
@@ -38,7 +38,7 @@ class Product:
         return prod(self.sizes)
 
     def read(self, found: Any) -> int:
-        """Give the state of one observation; refuse it by the part that is not of its space."""
+        """Give the state of one observation; an error names the part of a Dict that is not of its space."""
         state = 0
         numbers = _numbers_of(self.space, found)
         for place, (value, n, start) in enumerate(zip(numbers, self.sizes, self.starts, strict=True)):
@@ -49,14 +49,14 @@ class Product:
         return state
 
     def write(self, found: list[Any], to: NDArray[Any]) -> bool:
-        """Write the states of observations [B]; give False where one of them cannot be read, or only by itself."""
+        """Write the states of observations to an array [B]; give False where they have to be read one by one."""
         try:
             return self._write_rows(np.array([_numbers_of(self.space, each) for each in found]), to)
         except (ValueError, TypeError, AttributeError):
             return False
 
     def read_batch(self, found: Any) -> NDArray[Any]:
-        """Give the states [B] of a batch as vector environments give it: the parts one by one, each [B, ...]."""
+        """Give the states [B] of a batch of a vector environment, in which each part is an array [B, ...]."""
         columns = np.concatenate(_columns_of(self.space, found), axis=1)
         states = np.empty(len(columns), dtype=np.int64)
         if not self._write_rows(columns, states):
@@ -64,7 +64,7 @@ class Product:
         return states
 
     def _write_rows(self, rows: NDArray[Any], to: NDArray[Any]) -> bool:
-        """Write the states of numbers [B, parts]."""
+        """Write the states of rows of numbers [B, parts]; give False where a number is not a value of its part."""
         if rows.ndim != 2 or rows.dtype.kind not in "iufb":
             return False
         digits = rows - np.array(self.starts)
@@ -78,7 +78,7 @@ class Product:
 
 
 def find_product(space: Space[Any]) -> Product | None:
-    """Give the product that a space of several discrete parts is; None for others and for too many combinations."""
+    """Give the product of the discrete parts of a space; None for other spaces, and for too many combinations."""
     parts = _find_sizes(space)
     if not parts or isinstance(space, spaces.Discrete):
         return None
@@ -87,7 +87,7 @@ def find_product(space: Space[Any]) -> Product | None:
 
 
 def _find_sizes(space: Space[Any]) -> list[tuple[int, int]] | None:
-    """Give how many values each part of a space has, and the first of them; None where a part is not discrete."""
+    """Give the number of values of each part of a space, and the smallest; None where a part is not discrete."""
     inner: Any = space  # spaces are only partly typed
     if isinstance(space, spaces.Discrete):
         return [(int(space.n), int(space.start))]
@@ -102,7 +102,7 @@ def _find_sizes(space: Space[Any]) -> list[tuple[int, int]] | None:
 
 
 def _numbers_of(space: Space[Any], found: Any) -> list[Any]:
-    """Give the numbers of an observation's discrete parts, one after the other."""
+    """Give the numbers of the discrete parts of an observation, in order."""
     if isinstance(space, spaces.Discrete):
         return [found]
     if has_parts(space):
@@ -111,7 +111,7 @@ def _numbers_of(space: Space[Any], found: Any) -> list[Any]:
 
 
 def _names_of(space: Space[Any]) -> list[str]:
-    """Give the keys that lead to each number of a space's discrete parts, as words before a message."""
+    """Give the keys of Dicts that lead to each number of an observation, as the beginning of a message."""
     inner: Any = space
     if isinstance(space, spaces.Dict):
         return [f"{key!r}: {name}" for key, part in inner.spaces.items() for name in _names_of(part)]
@@ -121,7 +121,7 @@ def _names_of(space: Space[Any]) -> list[str]:
 
 
 def _columns_of(space: Space[Any], found: Any) -> list[NDArray[Any]]:
-    """Give the numbers of a batch's discrete parts, each [B, numbers]."""
+    """Give the numbers of the discrete parts of a batch, in order, each [B, numbers]."""
     if has_parts(space):
         return [column for part, each in split(space, found) for column in _columns_of(part, each)]
     return [ravel(found, (len(found), *(space.shape or ()))).reshape(len(found), -1)]

@@ -1,4 +1,4 @@
-"""Numbers, arrays and parts, as environments give them: each has to be of its space, and is refused in one line."""
+"""Conversion of the numbers, arrays and parts that environments give; one that is not of its space is refused."""
 
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ WRONG_SPACE: Final = "gymnasium.wrappers.TransformObservation gives it a space t
 
 
 def as_number(value: Any) -> float | int:
-    """Give a plain number from a Python or numpy number, or from an array with a single one."""
+    """Give a plain number from a Python or NumPy number, or from an array of one number."""
     if isinstance(value, float | int):
         return value
     array = np.asarray(value)
@@ -21,7 +21,7 @@ def as_number(value: Any) -> float | int:
 
 
 def as_reward(value: Any) -> float:
-    """Give a reward as a float; refuse one of several numbers by the wrapper that weighs them, and one too large."""
+    """Give a reward as a float; refuse several numbers, naming wrappers that weigh them, and one too large."""
     if np.size(value) > 1:
         advice = "weigh them by mo_gymnasium.wrappers.LinearReward or gymnasium.wrappers.TransformReward"
         raise TypeError(f"the reward has {np.size(value)} numbers, and a return has one: {advice}")
@@ -29,7 +29,7 @@ def as_reward(value: Any) -> float:
 
 
 def is_over(terminated: Any, truncated: Any) -> bool:
-    """Say whether an episode is over by what a step says; refuse what is not True or False, such as "False" or NaN."""
+    """Say whether a step ended the episode; refuse a flag that is not True, False, 1 or 0, such as "False" or NaN."""
     return _as_flag("terminated", terminated) | _as_flag("truncated", truncated)
 
 
@@ -43,7 +43,7 @@ def _as_flag(name: str, value: Any) -> bool:
 
 
 def as_numbers(values: list[Any]) -> FloatArray | None:
-    """Give plain numbers [B] from as many as `as_number` takes; None where they have to be converted one by one."""
+    """Give B values that `as_number` takes as one array [B]; None where they have to be converted one by one."""
     try:
         array = np.array(values)
     except (ValueError, OverflowError):
@@ -55,7 +55,7 @@ def as_numbers(values: list[Any]) -> FloatArray | None:
 
 
 def read_state(found: Any, n: int, start: int) -> int:
-    """Give a state from 0; refuse a number that is not among the n from `start`."""
+    """Give an observation as a state, from 0; refuse one that is not among the n integers from `start`."""
     value = as_number(found)
     state = int(value) - start
     if state != value - start or not 0 <= state < n:
@@ -72,7 +72,7 @@ def ravel(found: Any, shape: tuple[int, ...]) -> FloatArray:
 
 
 def has_parts(space: Space[Any]) -> bool:
-    """Say whether a space is made of others."""
+    """Say whether a space is made of others, as a Tuple or a Dict is."""
     return isinstance(space, spaces.Tuple | spaces.Dict)
 
 
@@ -83,7 +83,7 @@ def parts_of(space: Space[Any]) -> list[Space[Any]]:
 
 
 def split(space: Space[Any], found: Any) -> list[tuple[Space[Any], Any]]:
-    """Give the parts of a Tuple's or Dict's observation, each with its space; refuse one of other parts."""
+    """Give the parts of a Tuple's or Dict's observation, each with its space; refuse one with other parts."""
     inner: Any = space
     if isinstance(space, spaces.Tuple):
         if len(found) != len(inner.spaces):

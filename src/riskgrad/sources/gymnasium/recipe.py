@@ -1,8 +1,7 @@
-"""How environments are made: for the lanes of a loop, and in other processes.
+"""How environments are made from what a user gives: an id, a class or factory, or an environment.
 
-A user gives an id, a class or factory, or an environment. Its time limit is part of what the return is, and is applied
-here: the wrappers that `gymnasium.make` puts around an environment cost more than the step of a small one. They are
-taken off from the outside, up to the first wrapper of the user's own.
+They are made with the wrappers of `gymnasium.make`. These cost more than the step of a small environment, so that the
+player takes them off, from the outside up to the first wrapper of the user's own, and applies the time limit itself.
 """
 
 import importlib
@@ -25,11 +24,11 @@ Environment = str | EnvSpec | Env | Callable[..., Any]
 
 @dataclass(frozen=True)
 class EnvRecipe:
-    """What is needed to make an environment.
+    """A recipe by which environments are made, in this process or in others.
 
     Attributes:
         what: a specification, a class or factory, or an environment.
-        options: for the specification, class or factory.
+        options: keyword arguments for the specification, class or factory.
     """
 
     what: Any
@@ -37,7 +36,7 @@ class EnvRecipe:
 
     @classmethod
     def of(cls, env: Environment, options: Mapping[str, Any] | None) -> "EnvRecipe":
-        """Read what a user calls an environment; an id is looked up here, so that other processes need not know it."""
+        """Make the recipe of what a user gives; an id is looked up here, so that other processes need not know it."""
         given = check_env_options(options)
         if isinstance(env, gymnasium.Env) and given:
             raise InputError("env_options", "come with an id, a class or a factory, not an environment", sorted(given))
@@ -50,7 +49,7 @@ class EnvRecipe:
 
     @property
     def is_single(self) -> bool:
-        """Whether there is one environment only, which cannot be made again."""
+        """Whether the recipe is a single environment, which cannot be made again."""
         return _is_env(self.what)
 
     @property
@@ -59,7 +58,7 @@ class EnvRecipe:
         return isinstance(self.what, EnvSpec | type)
 
     def make(self, **more: Any) -> Env:
-        """Make an environment, with its wrappers; or give the one there is."""
+        """Make an environment, with its wrappers; a single one is given as it is."""
         what: Any = self.what
         if self.is_single:
             return what
@@ -79,7 +78,7 @@ class EnvRecipe:
         return name_of(self.what) if self.is_single else str(getattr(self.what, "__name__", self.what))
 
     def make_vector(self, lanes: int, horizon: int) -> VectorEnv[Any, Any, Any] | None:
-        """Make the environment's own vector form with this many lanes; None where it has none."""
+        """Make the environment's own vector form with so many lanes; None if it has none, or if the id has wrappers."""
         spec = self.what
         if not isinstance(spec, EnvSpec) or spec.vector_entry_point is None or spec.additional_wrappers:
             return None
@@ -89,7 +88,7 @@ class EnvRecipe:
         return gymnasium.make_vec(spec, num_envs=lanes, vectorization_mode="vector_entry_point", **options)
 
     def check_portable(self, dumps: Callable[[Any], bytes]) -> None:
-        """Refuse an environment that cannot be made in other processes, to which things travel pickled by `dumps`."""
+        """Refuse an environment that cannot be made in other processes, for which `dumps` pickles the recipe."""
         advice = "pass an id, or a class or function of a module"
         if self.is_single:
             raise InputError("env", "be made anew in each process", self.name, advice)
@@ -105,7 +104,7 @@ def name_of(env: Env) -> str:
 
 
 def _find_spec(name: str) -> EnvSpec:
-    """Look up an id; one of the form "module:id" imports the module first, which registers it."""
+    """Look up an id; for one of the form "module:id", import the module first, which registers the id."""
     module, _, inner = name.rpartition(":")
     if module:
         importlib.import_module(module)

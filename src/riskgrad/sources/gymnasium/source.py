@@ -1,18 +1,18 @@
-"""Episodes of any Gymnasium environment: a fixed quota for each policy, every number keyed, every step counted.
+"""Episodes of any Gymnasium environment: a fixed number for each policy, with seeds and actions that can be repeated.
 
     P policies at once   m episodes each   d parameters   k length of an observation   V visits
 
 What is decided here, and why:
 
-- A fixed quota per policy, and every episode that is begun is counted: "the first m to finish" favors short ones.
-- Two ways. An environment with a vector form of its own is stepped as a whole, one lane for each episode. Others are
-  played in a loop over a few single environments (see `lanes`), without the wrappers of `gymnasium.make`.
-- Termination and truncation both end an episode, as the horizon does, which we count ourselves.
+- A policy plays m episodes, and each one that begins is counted: taking the first m that finish favors short ones.
+- An environment with a vector form of its own is stepped as a whole, with one lane for each episode (see `vector`).
+  Others are played in a loop over single environments, without the wrappers of `gymnasium.make` (see `lanes`).
+- Termination and truncation both end an episode, and so does the horizon, for which steps are counted here.
 - An episode's environment is reset with a seed of its own, below 2^31 for the sake of older environments; its actions
   come from another stream. Both are functions of the run's stream, the row's pair and the episode.
-- A vector form takes one seed for all of its lanes. There the starts are a function of the stream and of all pairs and
-  episodes asked for at once; rows of one pair still see the same ones, and processes do not change the cut into blocks.
-- Lots of whole episodes go to the backend, and answers are put in their place: any processes give the same bits.
+- A vector form takes one seed for all of its lanes. So its starts depend on all pairs and episodes that one call asks
+  for; rows of one pair still get the same starts, and the cut into blocks does not depend on the processes.
+- Lots of whole episodes go to the backend, and each result is put in its place: any number of them gives the same bits.
 """
 
 import pickle
@@ -43,9 +43,9 @@ from riskgrad.sources.gymnasium.unreadable import leave_out_text
 from riskgrad.sources.room import find_room, refuse_many
 from riskgrad.types import ActionKind, Episodes, FloatArray, IntArray, ObservationKind, Returns, Steps, Vectors
 
-LANES: Final = 128
-LARGEST_TEMPORARY: Final = 1 << 16  # visits that a policy is asked for at once
-LONGEST_CHECK: Final = 100  # steps of the episode that is played twice
+LANES: Final = 128  # most single environments in a process, by default
+LARGEST_TEMPORARY: Final = 1 << 16  # most visits whose log-probabilities are computed at once
+LONGEST_CHECK: Final = 100  # most steps of the episode that `find_unseeded` plays twice
 UNSEEDED: Final = "a run repeats to the bit only if its `reset` seeds all that it draws, see super().reset(seed=seed)"
 
 
@@ -57,10 +57,10 @@ class GymnasiumSource(Source):
         horizon: steps after which an episode is cut; by default the environment's time limit.
         discount: in (0, 1].
         env_options: options for `gymnasium.make`, the class or the factory.
-        backend: who does the work, such as `riskgrad.backend.Processes(8)`; by default this process.
+        backend: where the work is done, such as `riskgrad.backend.Processes(8)`; by default in this process.
         greedy: play the likeliest action of the policy instead of a random one.
-        native: whether to use the environment's own vector form; by default where it has one.
-        lanes: single environments side by side in a process, at most; fewer where they take long to make.
+        native: whether to use the environment's own vector form; by default if it has one.
+        lanes: most single environments that a process plays at once; fewer are made if they take long to make.
         step_timeout: seconds after which an environment that does not answer is ended with its process; needs a backend
             of processes.
     """
@@ -106,7 +106,7 @@ class GymnasiumSource(Source):
             check_count("lanes", lanes),
             None if step_timeout is None else check_positive("step_timeout", step_timeout),
         )
-        self.makes_anew = self._rules.recipe.makes_anew  # not those of a user or a factory
+        self.makes_anew = self._rules.recipe.makes_anew  # False for a user's environment or a factory
         self._player = Player(self._rules)
         if sends_work:
             _ = self._parcel  # refuses an environment that other processes cannot make
@@ -128,7 +128,7 @@ class GymnasiumSource(Source):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Where the horizon comes from, if not from the user or a time limit; whether it was reached; what is read."""
+        """Notes on a horizon that neither user nor time limit sets, and on observations left out or read badly."""
         return self._player.notes
 
     @property
@@ -138,12 +138,12 @@ class GymnasiumSource(Source):
 
     @property
     def gives(self) -> ObservationKind:
-        """States for a Discrete observation space, vectors for every other."""
+        """States for a Discrete space and for few combinations of discrete parts, otherwise vectors."""
         return self._player.reader.gives
 
     @property
     def takes(self) -> ActionKind:
-        """The actions of the environment."""
+        """The kind of action of the environment."""
         return self._player.writer.takes
 
     @property
@@ -166,7 +166,7 @@ class GymnasiumSource(Source):
         pairs: ArrayLike | None,
         statistics: ObservationStatistics,
     ) -> tuple[Returns, ObservationStatistics]:
-        """Play as `returns` does, and add what was observed to the statistics."""
+        """Play as `returns` does, and add the observations to the statistics."""
         shown = shown_to(policy, self)
         if shown != Vectors(len(statistics.mean)):
             rule = f"be of vectors of the {shown.size if isinstance(shown, Vectors) else 0} numbers that a policy sees"
@@ -175,14 +175,14 @@ class GymnasiumSource(Source):
         return returns, statistics if sums is None else statistics.add(returns.lengths, sums)
 
     def returns_so_far(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> FloatArray:
-        """Play m episodes of one policy and give the return so far at each step; see `Source.returns_so_far`."""
+        """Play m episodes of one policy and give the return so far before each step; see `Source.returns_so_far`."""
         m, vector = check_count("episodes", episodes), check_theta(theta, policy.dim)
         batch = replace(self._batch(policy, vector[None], keep=True), so_far=True)
         parts = self._map(batch, self._cut(m, stream, np.zeros(1, dtype=np.int64)))
         return np.concatenate([part.observations for part in parts])
 
     def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
-        """Play m episodes of one policy and keep what they visited; see `Source.record`."""
+        """Play m episodes of one policy and record their visits; see `Source.record`."""
         steps, vector = self.record_steps(policy, theta, episodes, stream), check_theta(theta, policy.dim)
         logs = np.empty(len(steps.actions))
         for first in range(0, len(logs), LARGEST_TEMPORARY):
@@ -240,11 +240,11 @@ class GymnasiumSource(Source):
         return cut_for_workers(episodes, stream, pairs, self.backend.workers)
 
     def find_unseeded(self, policy: Policy, theta: ArrayLike, stream: Stream) -> str:
-        """Play an episode twice and say what differs; see `Source.find_unseeded`."""
+        """Play an episode twice and give a note that says what differs; see `Source.find_unseeded`."""
         rows = check_theta(theta, policy.dim)[None]
         batch = replace(self._batch(policy, rows, keep=True), longest=LONGEST_CHECK)
         one = self._cut(1, stream, np.zeros(1, dtype=np.int64))[:1]
-        numpy_state, python_state = np.random.get_state(), random.getstate()  # noqa: NPY002 - what it may draw from
+        numpy_state, python_state = np.random.get_state(), random.getstate()  # noqa: NPY002 - environments may use it
         first, again = (self._map(batch, one)[0] for _ in range(2))
         np.random.set_state(numpy_state)  # noqa: NPY002
         random.setstate(python_state)
@@ -254,7 +254,7 @@ class GymnasiumSource(Source):
         return ""
 
     def _map(self, batch: Batch, cut: Cut) -> list[BlockResult]:
-        """Play all lots of a batch; each may keep its share of what recorded episodes may take."""
+        """Play all lots of a batch; recorded visits of a lot may take its share of the room for episodes."""
         lots, total = [lot for lot, _ in cut], sum(len(lot.rows) for lot, _ in cut)
         if batch.keep:
             lots = [replace(lot, room=find_room() * len(lot.rows) // total) for lot in lots]
@@ -273,7 +273,7 @@ class GymnasiumSource(Source):
         return self._rules.pack(self.backend.dumps)
 
     def _find_episode(self, lot: Lot, lost: CallError) -> EpisodeError:
-        """Say in which episode a call was lost; where only its lot is known, with which episode that begins."""
+        """Give the error for an episode whose call was lost; where only the lot is known, for its first episode."""
         seeds, reason = environment_seeds(lot.streams), lost.reason
         seed, step, _ = (int(seeds[0]), 0, 0.0) if lost.place is None else lost.place
         if lost.place is None:
@@ -283,7 +283,7 @@ class GymnasiumSource(Source):
         return EpisodeError(self.env_name, row, seed, step, reason)
 
     def _refuse_local_policy(self, policy: Policy, error: Exception) -> None:
-        """Refuse a policy that other processes cannot read."""
+        """Refuse a policy that cannot be pickled for other processes."""
         try:
             self.backend.dumps(policy)
         except Exception:
@@ -292,7 +292,7 @@ class GymnasiumSource(Source):
 
     @classmethod
     def from_env(cls, env: Any, options: EnvOptions) -> "GymnasiumSource | None":
-        """Take any id or environment; a factory makes more of them."""
+        """Make the source of an id or environment; None for any other. A factory is kept, to make more environments."""
         if not is_id_or_env(env):
             return None
         again = env if isinstance(env, str) or options.factory is None else options.factory
@@ -308,15 +308,15 @@ class GymnasiumSource(Source):
 
     @property
     def env_maker(self) -> Callable[[], Env]:
-        """What makes an environment like those that are played."""
+        """A function that makes an environment like those that are played."""
         return self.make
 
     def make(self) -> Env:
-        """Make an environment like those that are played, with its wrappers; or give the one there is."""
+        """Make an environment like those that are played, with its wrappers; a user's environment is given as it is."""
         return self._rules.recipe.make()
 
     def make_rendering(self) -> Env:
-        """Make an environment that renders frames; refuse where it cannot."""
+        """Make an environment that renders frames; refuse one that does not."""
         recipe = self._rules.recipe
         env = recipe.make() if recipe.is_single else recipe.make(render_mode="rgb_array")
         if env.render_mode != "rgb_array":
@@ -324,7 +324,7 @@ class GymnasiumSource(Source):
         return env
 
     def stop_workers(self) -> None:
-        """End the processes of a backend that was given by its name; one given as a value is the user's."""
+        """End the processes of a backend that was given by its name; leave a backend of the user's running."""
         if self._own_backend:
             self.backend.close()
 

@@ -1,4 +1,4 @@
-"""From what an environment shows to what a policy reads, and from what a policy chooses to what an environment accepts.
+"""Conversion of observations to what policies read, and of policies' actions to what environments accept.
 
     Discrete observations                      integer states from 0, for tables; networks read them as one-hot
     MultiDiscrete, MultiBinary, and Tuple and  integer states too, one for each combination, where there are at most
@@ -12,8 +12,8 @@
     Box                                        arrays of its type and shape, within its bounds
     Dict and Tuple of these                    each part by itself: choices, numbers, or both (see `parted_actions`)
 
-Everything else is refused by name, with the wrapper that makes it readable. Values are converted one by one:
-environments give Python floats, numpy scalars and integers, and some refuse a numpy integer as an action.
+Any other space is refused; the message names it, and a wrapper that converts it. Observations may be Python or NumPy
+numbers. A Discrete action is a Python integer, since some environments refuse a NumPy integer.
 """
 
 from collections.abc import Callable
@@ -37,14 +37,14 @@ from riskgrad.types import ActionKind, Choice, Choices, FloatArray, Numbers, Obs
 
 @dataclass(frozen=True)
 class ObservationReader:
-    """How observations are read.
+    """Reads observations.
 
     Attributes:
         gives: states for a Discrete space and for few combinations of discrete parts, otherwise vectors.
-        read: from one observation to a state or a vector; what is not of the space's shape is refused.
+        read: from one observation to a state or a vector; an observation that is not of the space is refused.
         together: writes observations of B environments to an array of states [B], or of vectors one after the other
-            [B * k]; False where they have to be read one by one, be it to find the one that cannot be.
-        notes: what is left out, and what is read in a way that does it little justice.
+            [B * k]; gives False where they have to be read one by one, such as to find the one that cannot be read.
+        notes: notes on text that is left out, and on images, which are read as plain numbers.
     """
 
     gives: ObservationKind
@@ -58,17 +58,17 @@ class ObservationReader:
         return self.gives.n if isinstance(self.gives, States) else self.gives.size
 
     def room(self, count: int) -> NDArray[Any]:
-        """Give an array for `count` observations: states, or vectors."""
+        """Give an array of zeros for `count` observations: states [count], or vectors [count, k]."""
         return np.zeros(count, dtype=np.int64) if isinstance(self.gives, States) else np.zeros((count, self.size))
 
 
 def observation_reader(space: Space[Any], one_hot: bool = False, counts: bool = True) -> ObservationReader:
-    """Give how the observations of a space are read; refuse a space that no policy reads.
+    """Give the reader of the observations of a space; refuse a space that no policy reads.
 
     Args:
         space: the observation space.
-        one_hot: whether the numbers of a Box are known to be a soft one-hot.
-        counts: whether combinations of discrete parts are states; without Discrete actions there is no table for them.
+        one_hot: whether the numbers of a Box are known to be a soft one-hot: not negative, with sum 1.
+        counts: whether combinations of discrete parts are states; False without Discrete actions, which tables need.
     """
     plain, left_out = leave_out_text(space)
     if left_out:
@@ -97,7 +97,7 @@ def observation_reader(space: Space[Any], one_hot: bool = False, counts: bool = 
 
 
 def batch_reader(space: Space[Any], counts: bool = True) -> Callable[[Any], NDArray[Any]] | None:
-    """Give how a batch of observations [B, ...] is read at once; None for spaces that are read one by one."""
+    """Give a function that reads a batch of observations [B, ...] at once; None for spaces that are read one by one."""
     if isinstance(space, spaces.Discrete):
         n, start = int(space.n), int(space.start)
         return lambda found: _read_states(found, n, start)
@@ -111,12 +111,12 @@ def batch_reader(space: Space[Any], counts: bool = True) -> Callable[[Any], NDAr
 
 @dataclass(frozen=True)
 class ActionWriter:
-    """How actions are written.
+    """Writes actions.
 
     Attributes:
-        takes: a choice, several of them, numbers, or both.
+        takes: the kind of action: a choice, several choices, numbers, or both.
         write: from actions of a policy [B, ...] to a batch of actions of the environment.
-        assemble: from such a batch to the actions of B environments, where they have parts; None where each is a row.
+        assemble: from actions of a policy [B, ...] to the Dicts or Tuples of B environments; None for other spaces.
     """
 
     takes: ActionKind
@@ -124,7 +124,7 @@ class ActionWriter:
     assemble: Callable[[NDArray[Any]], list[Any]] | None = None
 
     def one_by_one(self, actions: NDArray[Any]) -> list[Any]:
-        """Give actions for single environments: Python integers for a choice, otherwise arrays, or parts of these."""
+        """Give actions for single environments: Python integers for a choice, otherwise arrays, or Dicts or Tuples."""
         if self.assemble is not None:
             return self.assemble(actions)
         written = self.write(actions)
@@ -132,7 +132,7 @@ class ActionWriter:
 
 
 def action_writer(space: Space[Any]) -> ActionWriter:
-    """Give how actions of a space are written; refuse a space that no policy acts in."""
+    """Give the writer of the actions of a space; refuse a space that no policy acts in."""
     inner: Any = space  # spaces are only partly typed
     if isinstance(space, spaces.Discrete):
         start = int(space.start)
@@ -157,7 +157,7 @@ def action_writer(space: Space[Any]) -> ActionWriter:
 
 
 def _parts_writer(space: Space[Any]) -> ActionWriter:
-    """Give how actions of several parts are written: choices come first in a policy's action, then numbers."""
+    """Give the writer of actions of several parts; a policy's action has all choices first, then all numbers."""
     leaves = [action_writer(part) for part in leaves_of(space)]
     columns, kinds = place_columns([leaf.takes for leaf in leaves])
 
@@ -179,10 +179,10 @@ def _box_writer(space: Any) -> ActionWriter:
     shape, kind, whole = space.shape, space.dtype, np.issubdtype(space.dtype, np.integer)
     if whole:
         most, top = int(np.iinfo(kind).max), float(np.iinfo(kind).max)
-        high = np.minimum(high, top if top <= most else np.nextafter(top, 0.0))  # 2^63 is no int64
+        high = np.minimum(high, top if top <= most else np.nextafter(top, 0.0))  # as a float, 2^63 - 1 becomes 2^63
 
     def write(actions: NDArray[Any]) -> NDArray[Any]:
-        # np.clip takes longer than both for the few actions of one step
+        # np.clip takes longer than these two calls for the few actions of one step
         inside = np.minimum(np.maximum(actions.reshape(-1, len(low)), low), high)
         return (np.rint(inside) if whole else inside).astype(kind).reshape(-1, *shape)
 
@@ -197,7 +197,7 @@ def _write_states(found: list[Any], n: int, start: int, to: NDArray[Any]) -> boo
     if array.ndim != 1 or array.dtype.kind not in "iu":
         return False
     np.subtract(array, start, out=to, casting="unsafe")
-    # below 0 is above n for a number without a sign
+    # as an unsigned number, a negative one is larger than n
     return bool(to.view(np.uint64).max() < n)
 
 
@@ -209,7 +209,7 @@ def _read_states(found: Any, n: int, start: int) -> NDArray[Any]:
 
 
 def _flatten_observation(space: Space[Any], found: Any) -> FloatArray:
-    """Give an observation as one vector, in the order of Gymnasium's own; every part has to be of its space."""
+    """Give an observation as one vector, in the order of Gymnasium's `flatten`; refuse a part not of its space."""
     inner: Any = space
     if isinstance(space, spaces.Discrete):
         n, start = int(space.n), int(space.start)
@@ -225,7 +225,7 @@ def _flatten_observation(space: Space[Any], found: Any) -> FloatArray:
 
 
 def _write_rows(lengths: set[int], found: list[Any], to: NDArray[Any]) -> bool:
-    """Write vectors, all of the one length, one after the other; give False where they are not."""
+    """Write vectors one after the other; give False where they are not all of the given length."""
     try:
         np.concatenate(found, out=to)
         return set(map(len, found)) == lengths
@@ -234,7 +234,7 @@ def _write_rows(lengths: set[int], found: list[Any], to: NDArray[Any]) -> bool:
 
 
 def _write_raveled(shape: tuple[int, ...], found: list[Any], to: NDArray[Any]) -> bool:
-    """Write arrays, all of the one shape, one after the other, each as a vector; give False where they are not."""
+    """Write arrays one after the other, each as a vector; give False where they are not all of the given shape."""
     try:
         array = np.array(found)
     except ValueError:

@@ -1,8 +1,8 @@
 """Observations that policies cannot read, or read badly: what is left out, what is refused, and what to do instead.
 
-text in a Dict        left out, with a note: a mission that never changes is no reason to refuse a grid
-text alone, Sequence  refused, with the wrapper that makes an array of it
-images                read number by number, with a note of what that means
+text in a Dict        left out, with a note: the other parts, such as the grid beside a mission, can be read without it
+text alone, Sequence  refused, as are all other spaces; the message names a wrapper that makes an array of it
+images                read as plain numbers, with a note that says so
 """
 
 from typing import Any, Final
@@ -13,12 +13,12 @@ from riskgrad.errors import InputError
 from riskgrad.sources.gymnasium.readings import has_parts, parts_of
 
 READABLE: Final = (spaces.Discrete, spaces.Box, spaces.MultiDiscrete, spaces.MultiBinary)
-LEAST_IMAGE: Final = 1000  # numbers of an array from which it is taken for an image
+LEAST_IMAGE: Final = 1000  # fewest numbers of an array that is taken for an image
 SMALLER: Final = "gymnasium.wrappers.GrayscaleObservation and ResizeObservation make them smaller"
 
 
 def leave_out_text(space: Space[Any]) -> tuple[Space[Any], tuple[str, ...]]:
-    """Give a space without the text in its Dicts, and the keys that are left out; one that is all text stays."""
+    """Give a space without the text in its Dicts, and the keys that are left out; a Dict of text alone is kept."""
     if not _is_dict(space):
         return space, ()
     inner: Any = space
@@ -34,7 +34,7 @@ def leave_out_text(space: Space[Any]) -> tuple[Space[Any], tuple[str, ...]]:
 
 
 def pick_parts(space: Space[Any], found: Any) -> Any:
-    """Give the parts of an observation that a space without text has."""
+    """Give an observation with only the parts of a space from which `leave_out_text` has removed the text."""
     inner: Any = space
     return {key: pick_parts(part, found[key]) for key, part in inner.spaces.items()} if _is_dict(space) else found
 
@@ -45,7 +45,7 @@ def is_text(space: Space[Any]) -> bool:
 
 
 def refuse_unreadable(space: Space[Any]) -> None:
-    """Refuse a space that no policy reads, by the wrapper that makes another one of it."""
+    """Refuse a space that no policy reads; the message names a wrapper that converts it, and one that leaves it out."""
     if has_parts(space):
         for part in parts_of(space):
             refuse_unreadable(part)
@@ -57,7 +57,7 @@ def refuse_unreadable(space: Space[Any]) -> None:
 
 
 def describe_image(shape: tuple[int, ...], size: int) -> tuple[str, ...]:
-    """Give the note for an array that looks like an image; none for others."""
+    """Give the note for an array that looks like an image; an empty tuple for others."""
     if len(shape) < 2 or size < LEAST_IMAGE:
         return ()
     sizes = " x ".join(str(side) for side in shape)

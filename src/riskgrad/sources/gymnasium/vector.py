@@ -1,9 +1,9 @@
-"""An environment's own vector form: each episode is a lane, and one call steps them all.
+"""An environment's own vector form: each episode has a lane, and one call steps all lanes.
 
-A vector environment draws the random numbers of all lanes from one generator, which takes one seed. So a lane plays one
-episode only, from the first reset. A lane whose episode is over is stepped on until all are over, and what it gives is
-not read; it resets itself, or is reset by a mask where it does not. Episodes that count are not changed by that, except
-where steps are random: then it changes which random numbers the others get, but not their law.
+A vector environment draws the random numbers of all lanes from one generator, which takes one seed. So a lane plays
+only one episode, the one after the first reset. When this is over, the lane is still stepped until all are over, but
+its observations and rewards are ignored; it resets itself, or is reset by a mask where it does not. The other episodes
+do not change by that, except where steps are random: then they get other random numbers, of the same law.
 """
 
 from collections.abc import Callable
@@ -25,10 +25,10 @@ class VectorLanes:
     """Plays blocks on vector environments.
 
     Args:
-        name: of the environment, in messages.
+        name: the environment's name in messages.
         make: from a number of lanes to a vector environment.
-        read: how a batch of observations is read.
-        writer: how actions are written.
+        read: reads a batch of observations.
+        writer: writes actions.
         horizon: steps after which an episode is cut.
         discount: in (0, 1].
     """
@@ -62,13 +62,14 @@ class VectorLanes:
                 actions = turn.actions(observations)
                 found, rewards, terminated, truncated, _ = env.step(self.writer.write(actions))
                 observations = self.read(found)
-                over = _as_flags(terminated | truncated, len(block.lot.rows))
+                ended, cut = (_as_flags(flags, len(block.lot.rows)) for flags in (terminated, truncated))
+                over = ended | cut
                 earned = np.asarray(rewards, dtype=np.float64)
-                turn.add(earned if earned.ndim == 1 else np.array([as_reward(each) for each in earned]), over)
+                turn.add(earned if earned.ndim == 1 else np.array([as_reward(each) for each in earned]), ended, cut)
                 step += 1
                 if env.metadata.get("autoreset_mode") == AutoresetMode.DISABLED and np.any(over) and len(turn.busy):
                     observations = self.read(env.reset(options={"reset_mask": over})[0])
-        except RiskgradError:  # of the policy, and says what is wrong
+        except RiskgradError:  # raised by the policy, and says what is wrong
             raise
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
@@ -87,14 +88,14 @@ class VectorLanes:
 
     def _env(self, lanes: int) -> VectorEnv[Any, Any, Any]:
         if lanes not in self._envs:
-            if len(self._envs) == 4:  # a run asks for few sizes
+            if len(self._envs) == 4:  # the most that are kept: a run asks for few sizes
                 self._envs.pop(next(iter(self._envs))).close()
             self._envs[lanes] = self._make(lanes)
         return self._envs[lanes]
 
 
 def _as_flags(over: Any, lanes: int) -> NDArray[np.bool_]:
-    """Give which lanes are over; refuse what is not one True or False for each."""
+    """Give the flags of the lanes that are over; refuse an array that is not one True or False for each lane."""
     found = np.asarray(over)
     if found.dtype != np.bool_ or found.shape != (lanes,):
         raise TypeError(f"terminated and truncated have to be {lanes} times True or False, got {over!r}")
@@ -102,7 +103,7 @@ def _as_flags(over: Any, lanes: int) -> NDArray[np.bool_]:
 
 
 class _VectorRun:
-    """A block while it is played; `busy` are the lanes whose episode goes on."""
+    """A block that is being played; `busy` holds the lanes whose episode counts and is not over."""
 
     def __init__(self, lanes: VectorLanes, block: EpisodeBlock, counted: NDArray[np.bool_]) -> None:
         self.lanes, self.block = lanes, block
@@ -115,7 +116,7 @@ class _VectorRun:
         self._actions: NDArray[Any] | None = None
 
     def actions(self, observations: NDArray[Any]) -> NDArray[Any]:
-        """Ask the policies of busy lanes; the others repeat themselves."""
+        """Give the actions of all lanes; after the first step, lanes that are not busy repeat their last action."""
         policy, everyone = self.block.batch.policy, self._actions is None
         who = np.arange(len(self.values)) if everyone else self.busy
         seen, streams = observations[who], self.streams[who]
@@ -137,12 +138,16 @@ class _VectorRun:
             self._actions[who] = executed
         return self._actions
 
-    def add(self, rewards: NDArray[np.float64], over: NDArray[np.bool_]) -> None:
-        """Add the rewards of one step, and let go of the lanes whose episode is over."""
+    def add(self, rewards: NDArray[np.float64], ended: NDArray[np.bool_], cut: NDArray[np.bool_]) -> None:
+        """Add the rewards of one step, and remove the lanes whose episode is over from `busy`.
+
+        A cut at the horizon is this project's own. Any other is the environment's, and counts as an end.
+        """
+        over = ended | cut
         self.diary.earn(rewards[self.busy])
-        self.diary.ended[self.busy] = over[self.busy]
         self.values[self.busy] += self._factor * rewards[self.busy]
         self._factor *= self.lanes.discount
         self._age += 1
+        self.diary.ended[self.busy] = (over if self._age < self.lanes.horizon else ended)[self.busy]
         self.lengths[self.busy] = self._age
         self.busy = self.busy[~over[self.busy]] if self._age < self._horizon else self.busy[:0]
