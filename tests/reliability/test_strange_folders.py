@@ -118,7 +118,7 @@ class Counted(gymnasium.Wrapper):
         super().close()
 
 
-def test_report_and_compare_close_what_they_make(tmp_path):
+def test_reports_comparisons_and_experiments_close_what_they_make(tmp_path):
     gymnasium.register("Counted-v0", Counted)
     try:
         options = {"horizon": 5, "iterations": 1, "held_out": 4, "algorithm": "offp-sf:episodes=4"}
@@ -130,6 +130,8 @@ def test_report_and_compare_close_what_they_make(tmp_path):
         assert Counted.made == Counted.closed > before
         with pytest.raises(InputError):
             rg.report(run, tmp_path / "page.html", episodes=4, confidence=7)
+        assert Counted.made == Counted.closed
+        rg.experiment("Counted-v0", ["mean"], seeds=1, episodes=4, backend="serial", **options)
         assert Counted.made == Counted.closed
     finally:
         gymnasium.registry.pop("Counted-v0")

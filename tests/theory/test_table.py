@@ -26,6 +26,15 @@ def test_measured_is_below_sharp_is_below_literal(model, risk, off_policy, behav
         assert row.reading
 
 
+@pytest.mark.parametrize("effort", [1, 3])
+def test_little_effort_is_enough_for_a_table(effort):
+    policy = rg.policy.TabularGibbs(4, 2)
+    rows = bounds_table(rg.mdp.two_roads(), policy, "mean", 100, effort=effort)
+    assert all(row.measured is None or np.isfinite(row.measured) for row in rows)
+    with pytest.raises(InputError, match="effort must be an integer of at least 1, got 0"):
+        bounds_table(rg.mdp.two_roads(), policy, "mean", 100, effort=0)
+
+
 def test_the_numbers_are_those_of_the_modules(tools):
     walk = tools.walk()
     rows = rows_of(walk, iterations=400)

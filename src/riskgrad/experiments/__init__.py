@@ -1,4 +1,4 @@
-"""Many seeds: trainings that differ only in measure and seed, statistics over them, and a page about them."""
+"""Experiments: trainings that differ only in measure and seed, statistics over the seeds, and a page about them."""
 
 import importlib
 from typing import TYPE_CHECKING, Any
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from riskgrad.experiments.study import Reached as Reached
     from riskgrad.experiments.study import experiment as experiment
 
-# loaded when asked for, as the pages are
+# loaded when asked for: they import matplotlib, which is slow to load
 _HOMES = {"Experiment": "study", "Improvement": "study", "Reached": "study", "experiment": "study"}
 
 

@@ -2,9 +2,9 @@
 # matplotlib is only partly typed
 """The figures of an experiment: what each seed reached, and how the seeds learned, with bands over seeds.
 
-A curve is the interquartile mean over seeds of what the record holds of each iteration, every seed's smoothed over a
-few neighboring iterations first; its band is the bootstrap interval of that mean, iteration by iteration. A run that
-ended early counts with what it had at its end.
+The estimates of each run are first smoothed over a few neighboring iterations. A curve is their interquartile mean over
+seeds in each iteration, and its band is the bootstrap interval of that mean. A run that ended early counts with its
+last value from then on.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,11 +21,11 @@ from riskgrad.run import Run
 from riskgrad.types import FloatArray
 
 POINTS = 60  # most points of a curve
-RESAMPLES = 1000  # at each point
+RESAMPLES = 1000  # most resamples for the interval at each point
 
 
 def draw_reached(found: Experiment, rows: Sequence[Reached], risk: str, hues: Mapping[str, int]) -> Drawing:
-    """Draw what every seed reached by one measure, a line for each training measure."""
+    """Draw the score of every seed by one measure, with a line for each training measure."""
     here = [row for row in rows if row.risk == risk]
     page, axis = canvas(1.25 + 0.42 * len(here))
     for height, row in enumerate(reversed(here)):
@@ -60,7 +60,7 @@ def draw_reached(found: Experiment, rows: Sequence[Reached], risk: str, hues: Ma
 
 
 def draw_learning(found: Experiment, risk: str, hue: int, neutral: bool) -> Drawing:
-    """Draw how the seeds of one training measure learned: its estimates and the mean's, with bands over seeds."""
+    """Draw how the seeds of one training measure learned: estimates of it and of the mean, with bands over seeds."""
     page, axis = canvas()
     runs = [found.runs[risk, seed] for seed in found.seeds]
     shown = {"mean": "mean"} if neutral else {"risk": risk, "mean": "mean"}
@@ -93,8 +93,8 @@ def draw_learning(found: Experiment, risk: str, hue: int, neutral: bool) -> Draw
 def align_histories(runs: Sequence[Run], key: str) -> tuple[FloatArray, FloatArray]:
     """Give a column of the records of some runs side by side: places [k] and smoothed values [runs, k].
 
-    A run that ended before the others stays where it ended. Iterations without an estimate are left out, so that a
-    place is the number of estimates before it.
+    A run that ended before the others keeps its last value. Iterations without an estimate are left out, so a place is
+    the number of estimates before it.
     """
     columns: list[FloatArray] = []
     for run in runs:

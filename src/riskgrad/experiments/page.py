@@ -1,4 +1,4 @@
-"""The page of an experiment: what the seeds of each measure reached, how certain that is, and how they learned."""
+"""The page of an experiment: the scores of the seeds of each measure, their intervals, and how the seeds learned."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ from riskgrad.pages.style import RUNS, find_hues
 from riskgrad.random import current_versions
 from riskgrad.run.files import refuse_unwritable, write_text
 
-FEW = 10  # seeds, below which the page says that they are few
+FEW = 10  # with fewer seeds than this the page says that they are few
 
 
 def write_experiment_page(found: Experiment, path: str | Path, title: str = "") -> Path:
@@ -47,7 +47,7 @@ def write_experiment_page(found: Experiment, path: str | Path, title: str = "") 
 
 
 def _tell_seeds(found: Experiment, rows: Sequence[Reached]) -> list[str]:
-    """Say what each training measure reached by the mean and by itself, a sentence each."""
+    """Give a sentence for each training measure: what its seeds reach by the mean and by the measure itself."""
     sentences: list[str] = []
     for risk in found.risks:
         told = [row for row in rows if row.trained_on == risk and row.risk in dict.fromkeys(("mean", risk))]

@@ -1,12 +1,12 @@
-"""What an experiment is made of: experiment.json in its folder, written whole or not at all, with a checksum.
+"""The record of an experiment: experiment.json in its folder, written whole or not at all, with a checksum.
 
-The folder holds a folder for each run, with the run's own record and checkpoints:
+Besides it there is a folder for each run, with the run's own record and checkpoints:
 
     experiment.json
     cvar-0.1/seed-0/    cvar-0.1/seed-1/    mean/seed-0/    ...
 
-An experiment goes on only with what it began with. Measures and seeds may be added to it; an environment or an option
-that differs is named. "check" is the checksum of the file without it.
+An experiment is resumed only with the environment and the options that it began with; an error names the first that
+differs. Measures and seeds may be added. The key "check" holds the checksum of all other keys.
 """
 
 import hashlib
@@ -30,13 +30,13 @@ ADVICE: Final = "the runs are whole: remove this file and resume with the same a
 
 @dataclass(frozen=True)
 class Record:
-    """What an experiment is made of, as a file can hold it.
+    """The parts of an experiment, as a file can hold them.
 
     Attributes:
         env: the environment's name; None where it was given as an object.
         risks: the measures that are trained on.
         seeds: the seeds of each measure.
-        options: what else `rg.train` is given; in words where a file cannot hold it.
+        options: all other options of `rg.train`; in words where a file cannot hold a value.
     """
 
     env: str | None
@@ -45,16 +45,16 @@ class Record:
     options: Mapping[str, Any]
 
     def folder_of(self, risk: str, seed: int) -> Path:
-        """Give the folder of a run, below that of the experiment."""
+        """Give the folder of a run, relative to that of the experiment."""
         words = [re.sub(r"[^A-Za-z0-9.]+", "-", one).strip("-.") for one in self.risks]
         place = self.risks.index(risk)
         name = words[place] or "measure"
-        twin = words[:place].count(words[place])  # measures that differ only in characters left out here
+        twin = words[:place].count(words[place])  # how many measures before it have the same words
         return Path(f"{name}-{twin + 1}" if twin else name) / f"seed-{seed}"
 
 
 def describe_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Give options as a file can hold them; what JSON cannot hold, in words."""
+    """Give options as a file can hold them; a value that JSON cannot hold is given in words."""
     found: dict[str, Any] = {}
     for name, value in options.items():
         plain = plain_number(value)
@@ -66,7 +66,7 @@ def describe_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def write_record(folder: Path, record: Record) -> None:
-    """Write what an experiment is made of."""
+    """Write the record of an experiment to its folder."""
     runs = [
         {"risk": risk, "seed": seed, "folder": record.folder_of(risk, seed).as_posix()}
         for risk in record.risks
@@ -78,7 +78,7 @@ def write_record(folder: Path, record: Record) -> None:
 
 
 def read_record(folder: Path) -> Record | None:
-    """Read what an experiment is made of; None where there is none; refuse a file that is damaged."""
+    """Read the record of an experiment; None where there is none; refuse a file that is damaged."""
     path = folder / RECORD
     try:
         found: Any = json.loads(read_file(path))
@@ -98,7 +98,7 @@ def read_record(folder: Path) -> Record | None:
 
 
 def _as_record(path: Path, facts: Mapping[str, Any]) -> Record:
-    """Give the record that a file holds; refuse values of a wrong type, which a right checksum does not exclude."""
+    """Give the record that a file holds; refuse values of a wrong type, which a right checksum does not rule out."""
     rules: dict[str, Callable[[Any], bool]] = {
         "env": lambda env: env is None or isinstance(env, str),
         "risks": lambda risks: _are(risks, str),
@@ -116,7 +116,7 @@ def _are(several: object, kind: type) -> bool:
 
 
 def refuse_other_experiment(before: Record, now: Record) -> None:
-    """Refuse to go on with an experiment as another one; the first thing that differs is named."""
+    """Refuse to resume an experiment with another environment, other options, or fewer measures or seeds."""
     old, new = ({"env": one.env, **one.options} for one in (before, now))
     for name in {**old, **new}:
         if old.get(name) != new.get(name):
@@ -134,5 +134,5 @@ def _refuse_dropped(name: str, before: Sequence[Any], now: Sequence[Any]) -> Non
 
 
 def checksum_of(facts: Mapping[str, Any]) -> str:
-    """Give the checksum of the facts of a record, without the checksum itself."""
+    """Give the checksum of the values of a record, which do not include the checksum."""
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]

@@ -5,8 +5,8 @@ same seeds, on the workers of a backend, and plays every policy on the same fres
 the score of a run. Over seeds, scores are summarized by their interquartile mean, and two measures are compared by the
 probability that a seed of one has a higher score than a seed of the other (`riskgrad.evaluation.seeds`).
 
-In a folder the experiment can be killed at any moment and resumed. It then ends as if it had never been killed, to the
-bit, since each run does; runs that are finished are not trained again.
+An experiment that is kept in a folder can be killed at any moment and resumed. It then ends with the same bits as if it
+had never been killed, since each run does; finished runs are not trained again.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ from riskgrad.evaluation.seeds import Aggregate, aggregate_seeds, compare_seeds
 from riskgrad.experiments.record import Record, describe_options, read_record, refuse_other_experiment, write_record
 from riskgrad.kinds import checks_kinds
 from riskgrad.markup import TableOfText, html_table, text_table
-from riskgrad.pages.played import EPISODES, play_runs, play_untrained
+from riskgrad.pages.played import EPISODES, closing_played, play_runs, play_untrained
 from riskgrad.pages.prose import percent, span_of, write, write_interval
 from riskgrad.risk import Mean, RiskMeasure
 from riskgrad.risk.base import parse_several
@@ -36,7 +36,7 @@ from riskgrad.settings import read_options
 from riskgrad.sources.resolve import Environment
 from riskgrad.types import FloatArray
 
-# what the experiment decides itself, and what to use instead
+# options of `rg.train` that the experiment sets itself, and what to use instead
 OWN_TO_IT = {
     "seed": "seeds=5, or seeds=[3, 4]",
     "callback": "progress=",
@@ -47,16 +47,16 @@ OWN_TO_IT = {
 
 @dataclass(frozen=True)
 class Reached:
-    """What the seeds of one training measure reached by one measure.
+    """The scores of the seeds of one training measure by one measure.
 
     Attributes:
-        trained_on: the measure that they were trained on.
+        trained_on: the measure that the seeds were trained on.
         risk: the measure of the scores.
         seeds: the number of seeds.
-        aggregate: their interquartile mean and its interval.
-        lowest: what the worst seed reached.
-        highest: what the best seed reached.
-        untrained: what the policy reaches before training.
+        aggregate: the interquartile mean of the scores and its interval.
+        lowest: the score of the worst seed.
+        highest: the score of the best seed.
+        untrained: the score of the policy before training.
     """
 
     trained_on: str
@@ -70,11 +70,11 @@ class Reached:
 
 @dataclass(frozen=True)
 class Improvement:
-    """How probably a seed of one training measure reaches more than a seed of another.
+    """The probability that a seed of one training measure has a higher score than a seed of another.
 
     Attributes:
-        trained_on: the measure that the one was trained on.
-        over: the measure that the other was trained on.
+        trained_on: the measure that the first seed was trained on.
+        over: the measure that the other seed was trained on.
         risk: the measure of both scores.
         aggregate: the probability and its interval.
     """
@@ -87,17 +87,17 @@ class Improvement:
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """Trainings that differ in measure and seed alone.
+    """Trainings that differ only in measure and seed, with their scores.
 
     Attributes:
         runs: the runs, by measure and seed.
-        measures: the mean and what was trained on, each once; every run has a score by each of them.
-        scores: what each run reached by each measure on the fresh episodes [risks, seeds, measures].
-        untrained: what the policy of the first seed reaches by each measure before training [measures].
-        episodes: fresh episodes that each run played, the same for all.
+        measures: the mean and the measures that were trained on, each once; every run has a score by each of them.
+        scores: the estimate of each measure for each run on fresh episodes [risks, seeds, measures].
+        untrained: the scores of the policy of the first seed before training [measures].
+        episodes: how many fresh episodes each run played, the same for all.
         confidence: of every interval.
         seed: of the fresh episodes and of resampling.
-        folder: where the runs are kept; None where they are not.
+        folder: the folder in which the runs are kept; None if they are not kept.
     """
 
     runs: Mapping[tuple[str, int], Run]
@@ -121,13 +121,13 @@ class Experiment:
 
     @checks_kinds
     def scores_of(self, trained_on: str, risk: str) -> FloatArray:
-        """Give what each seed of a training measure reached by a measure [seeds]."""
+        """Give the score of each seed of a training measure by a measure [seeds]."""
         if trained_on not in self.risks or risk not in self.measures:
             raise InputError("trained_on and risk", "be measures of the experiment", (trained_on, risk))
         return self.scores[self.risks.index(trained_on), :, self.measures.index(risk)]
 
     def table(self) -> tuple[Reached, ...]:
-        """Give what was reached, by training measure and then by measure."""
+        """Give the scores over seeds, ordered by training measure and then by measure."""
         options: dict[str, Any] = {"confidence": self.confidence, "seed": self.seed}
         rows: list[Reached] = []
         for trained_on in self.risks:
@@ -138,7 +138,7 @@ class Experiment:
         return tuple(rows)
 
     def improvements(self) -> tuple[Improvement, ...]:
-        """Give how probably each training measure improves on the first one, by every measure."""
+        """Give the probability that each training measure improves on the first one, by every measure."""
         options: dict[str, Any] = {"confidence": self.confidence, "seed": self.seed}
         first, *others = self.risks
         return tuple(
@@ -172,7 +172,7 @@ class Experiment:
         return write_experiment_page(self, path, title)
 
     def texts(self) -> tuple[TableOfText, ...]:
-        """Give the tables to show: what was reached, and improvements where there are several training measures."""
+        """Give the tables to show: the scores, and the improvements if there are several training measures."""
         sure = f"{percent(self.confidence)} interval"
         reached: list[tuple[str, ...]] = []
         for row in self.table():
@@ -218,26 +218,25 @@ def experiment(
     """Train every measure with every seed, and summarize the results over the seeds.
 
     Args:
-        env: what `rg.train` takes.
-        risks: what to train on; the first one is what the others are compared with.
+        env: the environment, as for `rg.train`.
+        risks: the measures to train on; the others are compared with the first one.
         seeds: how many seeds (0, 1, ...), or which ones.
-        episodes: fresh episodes that each trained policy plays, the same for all.
+        episodes: how many fresh episodes each trained policy plays, the same for all.
         confidence: of every interval, in (0, 1).
         seed: of the fresh episodes and of resampling.
-        backend: who trains, such as "processes:4"; None trains here, one after the other. Other processes need an
-            `env` that they can make, such as an id.
+        backend: where to train, such as "processes:4"; None trains in this process, one run after the other. Other
+            processes need an `env` that they can make, such as an id.
         folder: keeps a new experiment, with a folder for each run.
         resume: folder of an experiment to go on with; begins one where there is none. Measures and seeds may be added.
         progress: called with (label, line) of a training now and then, and with (label, None) when it ends.
-        training: further keywords for `rg.train`, the same for all, such as iterations=100.
+        training: further keywords for `rg.train`, the same for all runs, such as iterations=100.
     """
     measures, numbers = _read_risks(risks), _read_seeds(seeds)
     refuse_unknown_options("rg.experiment", experiment, training)
     for name in OWN_TO_IT.keys() & training.keys():
         raise InputError(name, "not be given to rg.experiment", training[name], f"use {OWN_TO_IT[name]}")
-    read_options(training)  # refuses what rg.train would, before anything is written
-    name = env if isinstance(env, str) else None
-    asked = Record(name, tuple(measures), numbers, describe_options(training))
+    read_options(training)  # refuses options that rg.train would refuse, before anything is written
+    asked = Record(env if isinstance(env, str) else None, tuple(measures), numbers, describe_options(training))
     with _open_experiment(folder, resume, asked) as record:
         place = None if folder is None and resume is None else Path(resume or folder or "").absolute()
         trainings: dict[tuple[str, int], Training] = {}
@@ -249,13 +248,14 @@ def experiment(
             runs = dict(zip(trainings, crew.train(list(trainings.values())), strict=True))
     told = list({str(measure): measure for measure in [Mean(), *measures.values()]}.values())
     played = play_runs({f"{risk} seed {one}": run for (risk, one), run in runs.items()}, env, episodes, seed=seed)
-    scores = np.array([[float(measure.estimate(one.values)) for measure in told] for one in played])
-    before = play_untrained(played[0], seed=seed)
+    with closing_played(played, env):
+        everyone = [*played, play_untrained(played[0], seed=seed)]
+    scores = np.array([[float(measure.estimate(one.values)) for measure in told] for one in everyone])
     return Experiment(
         runs=runs,
         measures=tuple(str(measure) for measure in told),
-        scores=scores.reshape(len(measures), len(numbers), len(told)),
-        untrained=np.array([float(measure.estimate(before.values)) for measure in told]),
+        scores=scores[:-1].reshape(len(measures), len(numbers), len(told)),
+        untrained=scores[-1],
         episodes=episodes,
         confidence=confidence,
         seed=seed,
@@ -282,7 +282,7 @@ def _read_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
 
 @contextlib.contextmanager
 def _open_experiment(folder: str | Path | None, resume: str | Path | None, asked: Record) -> Generator[Record]:
-    """Hold the folder of an experiment, and yield what it is now made of."""
+    """Lock the folder of an experiment, and yield its record, with all measures and seeds so far."""
     if folder is not None and resume is not None:
         raise InputError("folder and resume", "not both be given", str(resume), "resume= alone begins or goes on")
     if folder is None and resume is None:

@@ -1,4 +1,4 @@
-"""What the theory says: the constants of a problem, bounds on what a run achieves, its schedule and its price."""
+"""The theory as numbers: the constants of a problem, bounds on the gradient after a run, schedules and their cost."""
 
 from riskgrad.risk.smoothness import Constants as Constants
 from riskgrad.risk.smoothness import Smoothness as Smoothness

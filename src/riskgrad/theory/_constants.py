@@ -3,13 +3,13 @@
     symbol   paper                                          sharp
     M_r      r_max (1 - gamma^M_e) / (1 - gamma)            the largest |return| that some episode can have
     M_e      the horizon                                    the longest episode that can happen
-    M_d      |A| M, M the largest norm of a feature         D = max ||phi(s, a) - phi(s, b)||, a supremum
+    M_d      |A| M, M the largest norm of a feature         D = max ||phi(s, a) - phi(s, b)||, not attained
     M_h      |A| M^2 + |A|^2 M^2                            D^2 / 4 (the Hessian of log pi is minus a covariance)
     M_s      (1 / min b)^M_e                                the largest product of 1 / b along an episode
 
 At gamma = 1 the paper's M_r is 0 / 0; its limit r_max M_e is used. M_s is kept as its logarithm, since it overflows on
-long horizons. With the current policy as the behavior policy (the default of OffP-SF) the ratio of a perturbed policy
-is at most exp(mu M_e M_d), which needs mu and is put in by `Constants.at`.
+long horizons. If the current policy is the behavior policy (the default of OffP-SF), the ratio of a perturbed policy is
+at most exp(mu M_e M_d). This bound depends on mu, which `Constants.at` fixes.
 """
 
 import math
@@ -35,10 +35,10 @@ def constants(mdp: FiniteMDP, policy: Policy, *, behavior: Behavior = "uniform",
 
     Args:
         mdp: the model.
-        policy: a Gibbs policy over its states; one whose preference is the user's own must have been given `bounds`.
-        behavior: who acts when estimates are weighted: "uniform", "current" for a fresh batch of the policy that is
-            perturbed, or a table of probabilities [S, A], positive wherever the policy may act (`as:b_pol`).
-        literal: the paper's constants instead of the sharp ones.
+        policy: a Gibbs policy over its states; one with a user's own preference must have been made with `bounds`.
+        behavior: the policy whose episodes are reweighted: "uniform", "current" for the policy that is perturbed, or a
+            table of probabilities [S, A], positive in every state that is not terminal (`as:b_pol`).
+        literal: whether to give the paper's constants instead of the sharp ones.
     """
     known = policy.score_bounds
     if known is None:
@@ -79,7 +79,7 @@ def _literal_reach(mdp: FiniteMDP) -> float:
 
 
 def _log_ratio(mdp: FiniteMDP, behavior: Behavior, *, literal: bool) -> float | None:
-    """Give log M_s of a fixed behavior policy; None for the current one."""
+    """Give log M_s of a fixed behavior policy; None for the current policy."""
     if isinstance(behavior, str):
         if behavior == "current":
             return None

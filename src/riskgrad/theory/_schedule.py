@@ -1,10 +1,10 @@
 """The schedule of the main theorem (`tm:sf`): alpha = N^-1/2, mu = N^-1/4, n = N^1/2, m = N.
 
-n is rounded up, since rounding down breaks the theorem's right-hand side. The theorem's step and smoothing do not
+n is rounded up, since the theorem's bound need not hold with n rounded down. The theorem's step and smoothing do not
 depend on the scale of the rewards or of the parameters; two multipliers adapt them, and 1 gives the paper's values.
 
-What it costs, over the whole run: OnP-SF samples 2 n m episodes in each of N iterations, about 2 N^(5/2) in all;
-OffP-SF, with a fresh batch in each iteration, m of them, so N^2.
+In each of N iterations OnP-SF samples 2 n m episodes, about 2 N^(5/2) in the whole run; OffP-SF samples a fresh batch
+of m episodes, N^2 in the whole run.
 """
 
 import math
@@ -14,7 +14,7 @@ from riskgrad.checks import check_count
 from riskgrad.errors import InputError
 from riskgrad.kinds import checks_kinds
 
-LARGEST = 10**300  # most iterations: more than anybody runs, and still a float
+LARGEST = 10**300  # most iterations; a float can still hold the number
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,8 @@ class Schedule:
         iterations: N.
         step_size: the constant step alpha.
         smoothing: the perturbation mu, in (0, 1].
-        directions: n, the unit vectors of one iteration.
-        episodes: m, the episodes behind each estimate of the risk.
+        directions: n, the number of unit vectors of one iteration.
+        episodes: m, the number of episodes of each estimate of the risk.
     """
 
     iterations: int
@@ -52,8 +52,8 @@ def schedule(iterations: int, *, step_multiplier: float = 1.0, smoothing_multipl
 
     Args:
         iterations: N, at least 1.
-        step_multiplier: a factor on the step size, for rewards of another scale.
-        smoothing_multiplier: a factor on the smoothing; the product must stay in (0, 1].
+        step_multiplier: factor of the step size, to adapt it to the scale of the rewards.
+        smoothing_multiplier: factor of the smoothing, which must stay in (0, 1].
 
     Returns:
         the schedule of `tm:sf`.
@@ -74,8 +74,8 @@ def schedule(iterations: int, *, step_multiplier: float = 1.0, smoothing_multipl
 def thrifty_schedule(iterations: int, *, step_multiplier: float = 1.0, smoothing_multiplier: float = 1.0) -> Schedule:
     """Give a schedule with one direction and m = sqrt(N) episodes, rounded up, at least 3.
 
-    The sharp bound falls like 1 / sqrt(N) on it, as on the schedule of `tm:sf`, for every estimator whose bias is
-    O(1 / m); OnP-SF then samples about 2 N^(3/2) episodes in all, and OffP-SF N^(3/2).
+    With it the sharp bound falls like 1 / sqrt(N), as with the schedule of `tm:sf`, for every estimator whose bias is
+    O(1 / m); OnP-SF samples about 2 N^(3/2) episodes in all, and OffP-SF N^(3/2).
 
     Args:
         iterations: N.

@@ -1,18 +1,19 @@
-"""The main theorem as numbers: how small the gradient of the risk is after N iterations, and what that costs.
+"""The main theorem as numbers: how small the gradient of the risk is after N iterations, and the cost in episodes.
 
-Literal (`pr:non_asym_sf`; at the schedule it is `tm:sf`, and with a measure's constants one of the four corollaries):
+The literal bound (`pr:non_asym_sf`; with the schedule of the theorem it is `tm:sf`, and with the constants of a measure
+one of the four corollaries) is
 
     E||grad rho(theta_R)||^2 <= 2 (rho* - rho(theta_0)) / (N alpha) + L' alpha S + E,
 
-S and E the bounds of `lm:var_SF` and `lm:bias_SF`. The sharp version has the squared bias of the smoothed gradient for
-E: given theta_k, the step of `eq:sf_1` needs E<grad rho, grad rho - estimate> only, in which the zero-mean parts of the
-error vanish, so that their variance is paid once, through S, and multiplied by the small alpha.
+where S and E are the bounds of `lm:var_SF` and `lm:bias_SF`. The sharp bound replaces E by the squared bias of the
+smoothed gradient: given theta_k, the proof of `eq:sf_1` needs only E<grad rho, grad rho - estimate>, in which the parts
+of the error with mean zero vanish. Their variance enters only through S, which is multiplied by the small alpha.
 
-It follows that `n = 1, m = sqrt(N)` has the rate 1 / sqrt(N) of the theorem for any estimator whose bias is O(1 / m):
-`thrifty_schedule`, 2 N^(3/2) episodes for a run of OnP-SF instead of 2 N^(5/2).
+It follows that n = 1 and m = sqrt(N) have the rate 1 / sqrt(N) of the theorem, for any estimator with a bias of
+O(1 / m). This is `thrifty_schedule`, with which a run of OnP-SF needs 2 N^(3/2) episodes instead of 2 N^(5/2).
 
 The trivial bound is L_rho^2, since the gradient is never longer than L_rho; a guarantee above it says nothing. Do not
-derive stopping rules from these numbers: they hold for every model with the same constants, the worst one included.
+derive stopping rules from these numbers: they hold for every model with the same constants, even the worst.
 """
 
 import math
@@ -35,13 +36,13 @@ class Guarantee:
     The expectation is over R, the episodes and the directions.
 
     Attributes:
-        plan: the schedule that it is for.
+        plan: the schedule for which the bound holds.
         measure: C_1, B, L_rho and L_rho' of the risk measure.
         gradient: bounds on one smoothed gradient.
-        start: 2 gap / (N alpha), what is left of the distance from the start to the optimum.
-        step: L_rho' alpha times the second moment, the price of a finite step.
-        error: the error of the gradient, or (sharp) its squared bias.
-        episodes: episodes that the whole run samples.
+        start: 2 gap / (N alpha), the part that comes from the distance between the start and the optimum.
+        step: L_rho' alpha times the second moment, the part that comes from the size of the steps.
+        error: the part that comes from the error of the gradient, or (sharp) from its bias.
+        episodes: how many episodes the whole run samples.
     """
 
     plan: Schedule
@@ -59,7 +60,7 @@ class Guarantee:
 
     @property
     def trivial(self) -> float:
-        """L_rho^2, which bounds the squared gradient everywhere."""
+        """L_rho^2, which bounds the squared length of the gradient everywhere."""
         return self.measure.slope * self.measure.slope
 
     @property
@@ -80,19 +81,19 @@ def guarantee(
     gap: float | None = None,
     common_random_numbers: bool = True,
 ) -> Guarantee:
-    """Bound E||grad rho(theta_R)||^2 after a run, with every part of the bound.
+    """Give the bound on E||grad rho(theta_R)||^2 after a run, with its parts.
 
-    It holds for the paper's algorithms: one measure throughout, a constant step along the smoothed gradient and
+    The bound holds for the paper's algorithms: one measure throughout, a constant step along the smoothed gradient and
     independent directions. A risk path, a bonus, Adam, orthogonal directions and reused batches are not covered.
 
     Args:
         risk: the measure, or its string.
         constants: from `riskgrad.theory.constants`.
-        iterations: N, at the schedule of `tm:sf` (literally with n = sqrt(N), else rounded up).
-        plan: any other schedule instead.
+        iterations: N, with the schedule of `tm:sf`, where n = sqrt(N) if `literal`, and otherwise rounded up.
+        plan: another schedule, instead of `iterations`.
         off_policy: OffP-SF with a fresh batch in each iteration; one batch for the whole run has no guarantee.
-        literal: the paper's constants and proposition instead of the sharp ones.
-        gap: rho* - rho(theta_0) where it is known; by default the most that it can be.
+        literal: whether to use the paper's proposition instead of the sharp one; pass literal constants with it.
+        gap: rho* - rho(theta_0) where it is known; by default the largest that it can be.
         common_random_numbers: whether the two policies of a pair share their random numbers.
     """
     chosen = _choose_plan(iterations, plan)
@@ -132,7 +133,7 @@ def bound(
     literal: bool = False,
     gap: float | None = None,
 ) -> float:
-    """Bound E||grad rho(theta_R)||^2 after a run: the total of `guarantee`, which explains the arguments."""
+    """Give the bound on E||grad rho(theta_R)||^2 after a run, the total of `guarantee`; see there for the arguments."""
     return guarantee(
         risk, constants, iterations=iterations, plan=plan, off_policy=off_policy, literal=literal, gap=gap
     ).total
@@ -150,11 +151,11 @@ def iterations_for(
 ) -> int:
     """Give a number of iterations N that makes theta_R an eps-stationary point (`def:esolution`).
 
-    It is the smallest such N wherever the bound falls with N, as it does for all but the first few. What it costs in
-    episodes: `guarantee(..., iterations=N).episodes`.
+    It is the smallest such N if the bound falls with N, as it does for all but the first few. The run then samples
+    `guarantee(..., iterations=N).episodes` episodes.
 
     Args:
-        eps: the largest E||grad rho(theta_R)||^2 that will do.
+        eps: the largest E||grad rho(theta_R)||^2 that is allowed.
         risk: the measure, or its string.
         constants: from `riskgrad.theory.constants`.
         off_policy: as for `guarantee`.

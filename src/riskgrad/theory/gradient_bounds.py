@@ -1,25 +1,27 @@
 """How far the smoothed gradient can be from the true one: the lemmas behind the main theorem, literal and sharp.
 
-Written with x the noise of the estimates, y the choice of directions and z the smoothing,
+The error is a sum,
 
     smoothed gradient - grad rho  =  x + y + z,
 
-the paper bounds E||x + y + z||^2 by 3 (E||x||^2 + E||y||^2 + ||z||^2). Sharp versions use that z is not random, that y
-depends on the directions alone and has mean zero, and that x has mean zero but for the bias of the estimates:
+where x comes from the noise of the estimates, y from the choice of directions and z from the smoothing. The paper
+bounds E||x + y + z||^2 by 3 (E||x||^2 + E||y||^2 + ||z||^2). The sharp versions (right of the arrows) use that z is not
+random, that y depends only on the directions and has mean zero, and that the mean of x comes only from the bias of the
+estimates:
 
     lm:bias_rho   ||z||:     mu d L' / 2         ->  mu L' d / (d + 1): grad rho_mu averages grad rho over the ball
     lm:bias_SF_2  E||y||^2:  16 e^2 d^2 L^2 / n  ->  (d - 1) L^2 / n, attained by linear functions
     lm:bias_SF_1  E||x||^2:  C_1 d^2 / (mu^2 m)  ->  d^2 / mu^2 (C_1 / (m n) + (1 - 1/n) beta^2 / d)
                   where beta is the error that all directions have in common: on policy, where each has its own
                   episodes, only the bias, at most B / m; off policy that of the shared batch, at most sqrt(C_1 / m)
-    lm:bias_SF    E||x||^2 + 2 sqrt(b_x (E||y||^2 + ||z||^2)) + E||y||^2 + ||z||^2, b_x the part of E||x||^2 which the
-                  bias alone makes, 0 for unbiased estimates
+    lm:bias_SF    E||x||^2 + 2 sqrt(b_x (E||y||^2 + ||z||^2)) + E||y||^2 + ||z||^2, where b_x is the part of E||x||^2
+                  that comes from the bias, 0 for unbiased estimates
     lm:var_SF     3 d^2 C_1 / (2 mu^2 m) + 3 d^2 L^2 (the proof's constant; the statement's 3/4 is false, see
                   docs/corrections.md, "Variance of the smoothed gradient")  ->  the same sum with
                   L^2 (1 + (d - 1) / n) for E||y||^2 + ||z||^2
 
-Proofs are in docs/theory.md. Common random numbers may make the two estimates of a pair depend on each other in any
-way; without them the pair's share of the on-policy noise is halved.
+Proofs are in docs/theory.md. With common random numbers the two estimates of a pair may depend on each other in any
+way; without them, on policy, C_1 / m above is replaced by (C_1 / m + beta^2) / 2.
 """
 
 import math
@@ -37,12 +39,12 @@ class GradientBounds:
     """Bounds on the parts of the error of one smoothed gradient.
 
     Attributes:
-        smoothing_bias: on ||grad rho_mu - grad rho|| (`lm:bias_rho`).
-        direction_variance: on the second moment of the error from the choice of directions (`lm:bias_SF_2`).
-        noise: on the second moment of the error from estimating the risk (`lm:bias_SF_1`).
-        error: on the second moment of the whole error (`lm:bias_SF`).
-        second_moment: on that of the estimate itself (`lm:var_SF`).
-        bias: on ||E[estimate] - grad rho||; the paper has no such bound, so the literal one is sqrt(error).
+        smoothing_bias: bound on ||grad rho_mu - grad rho|| (`lm:bias_rho`).
+        direction_variance: bound on the second moment of the error from the choice of directions (`lm:bias_SF_2`).
+        noise: bound on the second moment of the error from estimating the risk (`lm:bias_SF_1`).
+        error: bound on the second moment of the whole error (`lm:bias_SF`).
+        second_moment: bound on the second moment of the estimated gradient (`lm:var_SF`).
+        bias: bound on ||E[estimate] - grad rho||; the paper has none, so the literal one is sqrt(error).
     """
 
     smoothing_bias: float
@@ -65,16 +67,16 @@ def gradient_bounds(
     literal: bool = False,
     common_random_numbers: bool = True,
 ) -> GradientBounds:
-    """Bound the error of the smoothed gradient `eq:hat_nabla_hat_rho` at any parameter.
+    """Give bounds on the error of the smoothed gradient `eq:hat_nabla_hat_rho` that hold at all parameters.
 
     Args:
         measure: C_1, B, L_rho and L_rho' of the risk measure.
         dim: d, the number of parameters.
         smoothing: mu, in (0, 1].
-        directions: n >= 1, independent on the sphere.
-        episodes: m, the episodes behind each estimate.
-        off_policy: whether one batch serves all directions.
-        literal: the paper's constants instead of the sharp ones.
+        directions: n >= 1, the number of independent directions.
+        episodes: m, the number of episodes of each estimate.
+        off_policy: whether one batch is reweighted for all directions.
+        literal: whether to give the paper's bounds instead of the sharp ones.
         common_random_numbers: on policy, whether the two estimates of a pair share their random numbers.
     """
     if not 0.0 < smoothing <= 1.0:

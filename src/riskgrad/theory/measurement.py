@@ -1,9 +1,10 @@
 """Measured constants of a model, to compare with the guaranteed ones: by search and sampling on the exact model.
 
-Every number is a lower bound on the constant beside it, found by trying some parameters rather than all: the
-largest gradient and curvature by random search and a climb, errors of estimates by sampling at the steepest point, bias
-and variance of the smoothed gradient there by averaging over unit vectors. The linear part of the risk is averaged
-exactly, so that the rest of the bias is not lost in the noise of the directions.
+A constant bounds a quantity at all parameters; here the quantity is measured at some, which gives a number below the
+constant. Parameters with a long gradient are found by random search, first everywhere and then near the best so far.
+There the curvature is measured along some unit vectors, the errors of estimates by sampling, and the bias and variance
+of the smoothed gradient by averaging over unit vectors. The linear part of the risk is averaged exactly, since the
+noise of its average would hide the bias.
 """
 
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Literal
 
 import numpy as np
 
+from riskgrad.checks import check_count
 from riskgrad.exact import gradient, return_law, value
 from riskgrad.gradient import sphere
 from riskgrad.mdp import FiniteMDP
@@ -26,7 +28,7 @@ REPEATS = 2000
 SCALES = (0.5, 1.5, 4.0)
 CLIMB = 0.5
 STEP = 1e-3
-MAX_ATOMS = 1_000_000  # of an exact law; what is larger takes too long for a search
+MAX_ATOMS = 1_000_000  # of an exact law; a search over larger ones takes too long
 
 Actor = Literal["on-policy", "uniform", "current"]
 
@@ -38,11 +40,12 @@ class Measurement:
     Attributes:
         theta: the parameters with the longest gradient found [d].
         slope: the length of that gradient.
-        curvature: the largest change of the gradient per unit of parameters found.
-        error: m times the mean square error of estimates from m = 16 episodes at theta; None without an actor.
-        ratio: the largest importance ratio seen, 1 on policy; None without an actor.
+        curvature: the largest rate at which the gradient changes along a unit vector at theta.
+        error: m times the mean squared error of estimates from m = 16 episodes, at theta, or at a distance of mu from
+            it for the actor "current"; None without an actor.
+        ratio: the largest importance ratio of the sampled episodes, 1 on policy; None without an actor.
         smoothing_bias: ||grad rho_mu - grad rho|| at theta.
-        direction_variance: E||y||^2 for one direction at theta.
+        direction_variance: E||y||^2 of `gradient_bounds` for one direction at theta.
     """
 
     theta: FloatArray
@@ -64,24 +67,24 @@ def measure(
     effort: int = 16,
     seed: int = 0,
 ) -> Measurement:
-    """Measure what the constants of the theory bound.
+    """Measure the quantities that the constants of the theory bound.
 
     Args:
         mdp: the model, small enough for exact gradients.
         policy: a policy over its states.
         risk: a measure with an influence function.
-        smoothing: mu, for the smoothed gradient and for the distance from the current policy.
-        actor: whose episodes the estimates use; None leaves out the error and the ratio, which need them.
-        effort: how many parameter vectors to try in each of two rounds.
-        seed: of everything random.
+        smoothing: mu, of the smoothed gradient; also the distance from theta for the actor "current".
+        actor: the policy whose episodes the estimates use; None leaves out the error and the ratio.
+        effort: how many parameter vectors to try in each of two rounds; also sets the number of unit vectors.
+        seed: of all random numbers.
     """
+    check_count("effort", effort)
     rng = Stream(seed, Purpose.EXAMPLE).generator()
     theta, slope = _steepest(mdp, policy, risk, effort, rng)
     units = sphere(rng, 4 * effort, policy.dim, orthogonal=True)
     bias, variance = _measure_smoothing(mdp, policy, risk, theta, smoothing, units)
-    curvature = max(
-        float(np.linalg.norm(_change(mdp, policy, risk, theta, unit))) for unit in _ways(units[: effort // 4], theta)
-    )
+    ways = _ways(units[: max(1, effort // 4)], theta)
+    curvature = max(float(np.linalg.norm(_change(mdp, policy, risk, theta, unit))) for unit in ways)
     error, ratio = (None, None) if actor is None else _error(mdp, policy, risk, theta, smoothing * units[0], actor, rng)
     return Measurement(
         theta=theta,
@@ -109,7 +112,7 @@ def _steepest(
 
 
 def _ways(units: FloatArray, theta: FloatArray) -> FloatArray:
-    """Give unit vectors along which curvature is measured: those given, and the one away from the uniform policy."""
+    """Give the unit vectors along which curvature is measured: `units`, and that of theta unless theta is zero."""
     length = float(np.linalg.norm(theta))
     return np.concatenate([units, theta[None] / length]) if length > 0.0 else units
 

@@ -1,4 +1,4 @@
-"""Every constant and bound side by side: literal, sharp and measured, each with one line that says how to read it."""
+"""A table of all constants and bounds: literal, sharp and measured, each with one line on how to read it."""
 
 import math
 from dataclasses import dataclass
@@ -23,11 +23,11 @@ class BoundRow:
 
     Attributes:
         symbol: the paper's symbol, with the label of the formula.
-        meaning: what it is, in plain words.
-        literal: the paper's number; None where it is refused.
+        meaning: the constant or bound in plain words.
+        literal: the paper's number; None where there is no literal guarantee.
         sharp: riskgrad's number.
-        measured: what was found on this model, never above `sharp`; None where nothing can be measured.
-        reading: one line that says what the numbers mean here.
+        measured: the number measured on this model, at most `sharp`; None where nothing can be measured.
+        reading: one line that says how to read the numbers.
     """
 
     symbol: str
@@ -50,20 +50,20 @@ def bounds_table(
     effort: int = 16,
     seed: int = 0,
 ) -> list[BoundRow]:
-    """Put the guarantee of a run beside what the model does.
+    """Give the constants and the guarantee of a run beside the numbers measured on the model.
 
     Args:
-        mdp: a finite model; where it is too large for exact gradients nothing is measured.
+        mdp: a finite model; if it is too large for exact gradients, nothing is measured.
         policy: a Gibbs policy over its states.
         risk: a smooth measure, or its string.
-        iterations: N, at the schedule of `tm:sf`.
-        off_policy: OffP-SF instead of OnP-SF.
-        behavior: whose episodes OffP-SF reweights: "current" (its default), "uniform" or a table [S, A].
-        effort: how many parameter vectors to try when measuring.
+        iterations: N, with the schedule of `tm:sf`.
+        off_policy: whether the run is OffP-SF instead of OnP-SF.
+        behavior: the policy whose episodes OffP-SF reweights: "current" (its default), "uniform" or a table [S, A].
+        effort: how many parameter vectors to try in each round of the measurement; see `measure`.
         seed: of the search and the samples.
 
     Returns:
-        the rows, from what is known of the model to what is guaranteed of the run.
+        the rows, from the constants of the model to the guarantee of the run.
     """
     rho = parse(risk)
     plan = schedule(iterations)
