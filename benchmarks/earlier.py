@@ -3,9 +3,9 @@
     git worktree add ../earlier c81abd4
     python benchmarks/earlier.py --other ../earlier/src
 
-The cases are those of the pages on the sampler, compiled environments, networks, Gymnasium environments, exact laws and
-gradients, estimates and importance weights, and whole trainings. Both versions do the same work, with the same
-policies; `turns.py` says how they are timed.
+The cases are those of the pages on the sampler, compiled environments, networks, Gymnasium environments, finite models
+with their exact laws and gradients, estimates and importance weights, and whole trainings. Both versions do the same
+work, with the same policies; `turns.py` says how they are timed.
 """
 
 import importlib
@@ -19,7 +19,8 @@ import numpy as np
 from turns import Cases, main
 
 import riskgrad as rg
-from riskgrad.policy import MLP, LinearSoftmax, TabularGibbs
+from riskgrad.backend import Processes
+from riskgrad.policy import MLP, Deterministic, LinearSoftmax, TabularGibbs
 from riskgrad.random import Purpose, Stream
 from riskgrad.weights import log_ratios
 
@@ -35,13 +36,6 @@ SHARED = (
     "smooth-cvar:0.1",
 )
 TWINS = ("Acrobot-v1", "CartPole-v1", "MountainCar-v0", "riskgrad/GuardedMaze-v0")
-LAWS = (
-    "two roads",
-    "inventory",
-    "FrozenLake8x8, 200 steps",
-    "CliffWalking slippery, 100 steps",
-    "Taxi-v4 in rain, 200 steps",
-)
 
 
 def cases() -> Cases:
@@ -87,9 +81,15 @@ def samplers(make: Any) -> Cases:
     ):
         mdp = rg.mdp.from_gymnasium(identifier, horizon=200, discount=1.0, **options)
         source, policy = make(mdp, threads=1), TabularGibbs(mdp.n_states, mdp.n_actions)
-        for episodes in (16, 1000):
-            thetas = np.zeros((POLICIES, policy.dim))
-            found[f"sampler, {title}, m = {episodes:,}, a step"] = count_steps(source, policy, thetas, episodes)
+        drawn = np.random.default_rng(0).normal(size=(POLICIES, policy.dim))
+        for words, thetas in (("uniform", np.zeros_like(drawn)), ("drawn", drawn)):
+            for episodes in (16, 1000):
+                name = f"sampler, {title}, {words} policies, m = {episodes:,}, a step"
+                found[name] = count_steps(source, policy, thetas, episodes)
+        both = make(mdp, threads=2)
+        found[f"sampler, {title}, two threads, m = 10,000, a step, by the clock"] = count_steps(
+            both, policy, np.zeros_like(drawn), 10_000
+        )
     mdp = rg.mdp.from_gymnasium("FrozenLake-v1", map_name="8x8", horizon=100, discount=1.0)
     policy = TabularGibbs(mdp.n_states, mdp.n_actions)
     thetas = 0.1 * np.random.default_rng(0).normal(size=(256, policy.dim))
@@ -99,13 +99,17 @@ def samplers(make: Any) -> Cases:
 
 
 def compiled(make: Any) -> Cases:
-    """Steps of compiled environments with linear policies."""
+    """Steps of compiled environments with linear policies and networks."""
     found: Cases = {}
     for identifier in TWINS:
         source = make(rg.envs.compiled_twin(identifier), threads=1)
         policy = LinearSoftmax(source.env.n_features, source.env.n_actions)
         thetas = 0.3 * np.random.default_rng(0).normal(size=(POLICIES, policy.dim))
         found[f"compiled, {identifier}, linear, a step"] = count_steps(source, policy, thetas, EPISODES)
+        if identifier in ("Acrobot-v1", "MountainCar-v0"):
+            network = MLP(source.env.n_features, source.env.n_actions, (32, 32))
+            weights = 0.3 * np.random.default_rng(0).normal(size=(POLICIES, network.dim))
+            found[f"{identifier}, MLP 32 x 32, a step"] = count_steps(source, network, weights, 8)
         if identifier == "CartPole-v1":  # pushes towards the side to which the pole leans and turns
             balance = np.array([0.0, 0.1, 0.0, 0.5, 0.0, 5.0, 0.0, 5.0])
             found["compiled, CartPole-v1, linear, trained, a step"] = count_steps(
@@ -122,10 +126,15 @@ def environments(make: Any) -> Cases:
     for title, native in (("single", False), ("native", True)):
         source = make("CartPole-v1", native=native)
         found[f"Gymnasium, CartPole-v1, {title}, a step"] = count_steps(source, policy, thetas, 32)
-    if importlib.util.find_spec("Box2D"):
-        policy = MLP(8, 4)
-        thetas = 0.1 * np.random.default_rng(0).normal(size=(8, policy.dim))
-        found["Gymnasium, LunarLander-v3, MLP 32 x 32, a step"] = count_steps(make("LunarLander-v3"), policy, thetas, 8)
+    lander, hopper = MLP(8, 4), Deterministic(11, low=-np.ones(3), high=np.ones(3), hidden=(32, 32))
+    for title, package, policy, options in (
+        ("LunarLander-v3, MLP 32 x 32, a step", "Box2D", lander, {}),
+        ("LunarLander-v3, two processes, a step, by the clock", "Box2D", lander, {"backend": Processes(2)}),
+        ("Hopper-v5, MLP 32 x 32, a step", "mujoco", hopper, {}),
+    ):
+        if importlib.util.find_spec(package):
+            thetas = 0.1 * np.random.default_rng(0).normal(size=(8, policy.dim))
+            found[f"Gymnasium, {title}"] = count_steps(make(title.split(",")[0], **options), policy, thetas, 8)
     return found
 
 
@@ -147,16 +156,17 @@ def estimates() -> Cases:
 
 
 def laws() -> Cases:
-    """Exact laws and gradients."""
+    """Finite models made from arrays or Gymnasium, their exact laws and gradients."""
     found: Cases = {}
     rho = rg.risk.parse("dual-power:2")
-    for title in LAWS:
-        mdp = exact.MODELS[title]()
+    for title, build in exact.MODELS.items():
+        mdp = build()
         policy = TabularGibbs(mdp.n_states, mdp.n_actions)
         theta = np.zeros(policy.dim)
         table = policy.probabilities(theta, np.arange(mdp.n_states))
         table[mdp.terminal] = 0.0
         times = 1 if mdp.n_states > 20 else 20
+        found[f"model, {title}"] = repeat(build, times)
         found[f"exact law, {title}"] = repeat(lambda m=mdp, t=table: rg.exact.return_law(m, t), times)
         found[f"exact gradient, {title}"] = repeat(
             lambda m=mdp, p=policy, t=theta: rg.exact.gradient(m, p, t, rho, max_atoms=10**8), times
@@ -183,6 +193,11 @@ def trainings() -> Cases:
         model: Any = rg.mdp.two_roads()
         rg.train(model, "cvar:0.1", algorithm=algorithm, iterations=40, seed=0, threads=1)
 
+    def escape() -> None:
+        twin = rg.envs.compiled_twin("riskgrad/GuardedMaze-v0")
+        policy = LinearSoftmax(twin.n_features, twin.n_actions)
+        rg.train(twin.id, "cvar:0.05", algorithm="score", policy=policy, max_episodes=4_000, seed=0, threads=1)
+
     def repeat_study() -> float:  # as `cart_pole.py` does; the policy of "linear" has had biases since 0.2.0
         for seed in range(15):
             rg.train("CartPole-v1", "mean", algorithm="score", max_episodes=2_000, seed=seed)
@@ -190,6 +205,7 @@ def trainings() -> Cases:
 
     found: Cases = {f"train, CartPole-v1, score, seed {seed}, a step": (lambda s=seed: balance(s)) for seed in range(3)}
     found["train, CartPole-v1, score, default policy, 15 seeds"] = repeat_study
+    found["train, guarded maze, score, 4,000 episodes"] = repeat(escape)
     for algorithm in ("onp-sf", "offp-sf", "score"):
         found[f"train, two-roads, {algorithm}, 40 iterations"] = repeat(lambda a=algorithm: walk(a))
     return found

@@ -6,7 +6,8 @@ A script defines its cases, functions that do some work and return how much it w
 
 The other version is the `src` folder of another checkout. Each version runs in a process of its own, on one core. In a
 round each process works through all cases, first one version, then the other; a figure is processor time over the work
-done, the best of all rounds.
+done, the best of all rounds. A case whose name ends in "by the clock" is timed by the clock on the wall instead, since
+other processes or threads do a part of its work.
 """
 
 import argparse
@@ -43,11 +44,12 @@ def work(cases: Cases) -> None:
     for _ in sys.stdin:
         best = dict.fromkeys(cases, float("inf"))
         for name, case in cases.items():
+            read = time.perf_counter_ns if name.endswith("by the clock") else time.process_time_ns
             stop = time.perf_counter() + ROUND
             while time.perf_counter() < stop:
-                begin = time.process_time_ns()
+                begin = read()
                 done = case()
-                best[name] = min(best[name], (time.process_time_ns() - begin) / done)
+                best[name] = min(best[name], (read() - begin) / done)
         print(json.dumps(best), flush=True)
 
 
