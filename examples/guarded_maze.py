@@ -1,11 +1,12 @@
-"""The guarded maze: a short way past a guard who is seldom there, and a long way round.
+"""The guarded maze: a short way past a guard who is seldom there, and a long way around.
 
     python examples/guarded_maze.py
     python examples/guarded_maze.py --out maze.html     a page about both policies, with their walks on the map
 
-The environment is that of Greenberg et al., Efficient Risk-Averse Reinforcement Learning (NeurIPS 2022). Trained on the
-mean, a policy walks past the guard, who costs dearly one time in five; trained on the mean of the worst twentieth, it
-walks round. Both are judged greedily, by their likeliest actions. The environment runs compiled: 20 seconds on 2 cores.
+The environment is that of Greenberg et al., Efficient Risk-Averse Reinforcement Learning (NeurIPS 2022). A policy
+trained on the mean walks past the guard, who is there one time in five and then costs a lot; a policy trained on the
+mean of the worst twentieth walks around. Both are evaluated with their likeliest actions. The environment runs
+compiled. About 20 seconds on 2 cores.
 """
 
 import argparse
@@ -40,7 +41,7 @@ def main() -> None:
 
 
 def ways(run: rg.Run, walks: int) -> tuple[float, float]:
-    """Walk through the maze by the likeliest actions; give how often past the guard, and how often to the goal."""
+    """Walk through the maze by the likeliest actions; give the share of walks past the guard, and to the goal."""
     env = gymnasium.make(MAZE)
     guarded = arrived = 0
     for seed in range(walks):

@@ -1,13 +1,14 @@
-"""A supply chain with slack years: how much stock a firm keeps that fears them, and one that does not.
+"""A supply chain with slack years: how much stock a risk-neutral firm keeps, and how much a risk-averse one.
 
     pip install 'riskgrad[examples]'
     python examples/inventory.py
 
 The environment is or-gymnasium's InvManagement-v1, a chain of three stocks with lead times of 3, 5 and 10 periods in
-which unmet demand is lost. Demand is 20 a period, but in one year of ten it is 10, and nobody knows beforehand. The
-policy is what firms use, an order-up-to level for each stock; a wrapper makes it the action. Trained on the mean, it
-keeps what good years need; trained on the mean of the worst tenth it keeps less, does not refill the plant, and earns
-something in slack years too. The policy is deterministic, so OnP-SF trains it. About 1 minute on 2 cores.
+which unmet demand is lost. Mean demand is 20 a period, but in one year of ten it is 10, which is not known beforehand.
+The policy is an order-up-to level for each stock, as firms use them; a wrapper makes these levels the action. A policy
+trained on the mean keeps the stock that good years need; one trained on the mean of the worst tenth keeps less, does
+not refill the plant, and makes a profit in slack years too. The policy is deterministic, so OnP-SF trains it. About
+1 minute on 2 cores.
 """
 
 import argparse
@@ -18,12 +19,12 @@ import numpy as np
 import riskgrad as rg
 
 USUAL, SLACK, SLACK_YEARS = 20.0, 10.0, 0.1
-LARGEST = np.array([200.0, 400.0, 800.0])  # order-up-to levels: a stock and all that is downstream of it or under way
+LARGEST = np.array([200.0, 400.0, 800.0])  # of levels, which count a stock and all units downstream or on the way
 RISK = "cvar:0.1"
 
 
 class OrderUpTo(gymnasium.Wrapper):
-    """Turns order-up-to levels into orders, and draws the demand of each year. Nothing is observed but a constant."""
+    """Turns order-up-to levels into orders, and draws the demand of each year; the observation is a constant."""
 
     def __init__(self) -> None:
         super().__init__(gymnasium.make("or_gymnasium:InvManagement-v1", disable_env_checker=True))
@@ -36,11 +37,11 @@ class OrderUpTo(gymnasium.Wrapper):
         self.env.reset(seed=seed, options=options)
         chain = self.unwrapped
         mean = SLACK if chain.np_random.random() < SLACK_YEARS else USUAL
-        chain.dist, chain.demand_dist = 5, chain.np_random.poisson(mean, chain.num_periods)  # 5: the user's demand
+        chain.dist, chain.demand_dist = 5, chain.np_random.poisson(mean, chain.num_periods)  # 5: given by the user
         return self.constant, {}
 
     def step(self, action):
-        """Order what is missing to each level."""
+        """Order the units that are missing to each level."""
         chain = self.unwrapped
         position = np.cumsum(chain.I[chain.period] + chain.T[chain.period])
         orders = np.clip(action - position, 0, self.env.action_space.high)

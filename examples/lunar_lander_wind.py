@@ -1,13 +1,14 @@
-"""Landing in wind: a policy that lands well on average, and one that was taught to mind its worst landings.
+"""Landing in wind: a policy that lands well on average, and one trained on its worst landings.
 
     pip install 'riskgrad[examples]'
     python examples/lunar_lander_wind.py
     python examples/lunar_lander_wind.py --film landing.gif     the averse policy's first test flight, as a film
 
-The environment is Gymnasium's LunarLander-v3 with continuous engines and wind, played in two processes. A tail measure
-has nothing to say to a lander that always crashes, so flying is learned first, on the mean; from that policy one
-training goes on with the mean and one with the mean of the worst tenth, with equally many episodes. Policies are linear
-and deterministic on normalized observations, 18 parameters, so OnP-SF trains them. About 5 minutes on 2 cores.
+The environment is Gymnasium's LunarLander-v3 with continuous engines and wind, played in two processes. While a lander
+always crashes, it learns little from a tail measure, so it first learns to fly, on the mean. From that policy one
+training goes on with the mean and one with the mean of the worst tenth, with equally many episodes. The policies are
+deterministic and linear in normalized observations, with 18 parameters, and OnP-SF trains them. About 5 minutes on 2
+cores.
 """
 
 import argparse
@@ -22,7 +23,7 @@ from riskgrad.sources.gymnasium.film import frames, save_gif
 
 RISK = "cvar:0.1"
 WIND = {"continuous": True, "enable_wind": True}
-CRASH = 0.0  # a flight that returns less has not landed
+CRASH = 0.0  # a flight that returns less counts as failed
 
 
 def main() -> None:
@@ -56,7 +57,7 @@ def main() -> None:
 
 
 def report(name: str, lander: rg.sources.GymnasiumSource, run: rg.Run, flights: int) -> None:
-    """Print what a policy does on test flights, the same ones for each."""
+    """Print the results of a policy on test flights, which are the same for each policy."""
     returns = lander.returns(run.policy, run.theta[None], flights, Stream(0, Purpose.EVALUATION)).values[0]
     tail, failed = rg.risk.parse(RISK).estimate(returns), np.mean(returns < CRASH)
     print(f"{name:20}{run.episodes_used:10,}{np.mean(returns):8.1f}{tail:12.1f}{failed:9.1%}", flush=True)

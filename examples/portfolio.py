@@ -1,13 +1,13 @@
-"""A portfolio, bought once and held: what to buy for the best mean, and for the best bad years.
+"""A portfolio, bought once and held: what to buy for the best mean, and for the best worst tenth.
 
     pip install 'riskgrad[examples]'
     python examples/portfolio.py
 
-The environment is or-gymnasium's PortfolioOpt-v0, ten periods with three assets and costs of buying, given a market of
-our own: the more an asset is expected to earn, the more its price may stray, and a price that falls below 0 stays at 0.
-A wrapper makes one decision of it, the share of the money for each asset. Trained on the mean, everything goes into the
-boldest asset; trained on the mean of the worst tenth, most goes into the calm one, and even the worst tenth of years
-gains a little. The policy is deterministic, so OnP-SF trains it. About 20 seconds on 2 cores.
+The environment is or-gymnasium's PortfolioOpt-v0, ten periods with three assets and costs of buying, with other prices:
+the more an asset is expected to earn, the more its price varies; a price that falls below 0 is 0 from then on. A
+wrapper reduces the ten periods to one decision, the share of the money for each asset. A policy trained on the mean
+puts everything into the boldest asset; one trained on the mean of the worst tenth puts most into the calm one, and
+gains a little even in the worst tenth. The policy is deterministic, so OnP-SF trains it. About 20 seconds on 2 cores.
 """
 
 import argparse
@@ -23,24 +23,24 @@ STRAY = np.array([6.0, 2.0, 0.3])  # standard deviation of the last price
 
 
 class BuyAndHold(gymnasium.Wrapper):
-    """Spends shares of the cash on the three assets, holds them to the end, and pays what was gained."""
+    """Spends shares of the cash on the three assets and holds them to the end; the reward is the gain."""
 
     def __init__(self) -> None:
         super().__init__(gymnasium.make("or_gymnasium:PortfolioOpt-v0", disable_env_checker=True))
         market = self.unwrapped
         market.asset_price_means = np.linspace(FIRST, LAST, market.step_limit, axis=1)
-        market.asset_price_var = np.linspace(np.zeros(3), STRAY, market.step_limit, axis=1)  # used as a deviation
+        market.asset_price_var = np.linspace(np.zeros(3), STRAY, market.step_limit, axis=1)  # taken for a deviation
         self.observation_space = gymnasium.spaces.Box(1.0, 1.0, (1,))
         self.action_space = gymnasium.spaces.Box(-5.0, 5.0, (3,))
         self.constant = np.ones(1, dtype=np.float32)
 
     def reset(self, *, seed=None, options=None):
-        """Begin with cash; nothing is known but what everybody knows."""
+        """Begin with cash; the observation is a constant."""
         self.env.reset(seed=seed, options=options)
         return self.constant, {}
 
     def step(self, action):
-        """Buy by the shares, then wait until the end."""
+        """Buy the assets by their shares, then wait until the end."""
         market = self.unwrapped
         orders = portfolio(action) * market.cash / (FIRST * (1.0 + market.buy_cost))
         wealth, over = 0.0, False
@@ -51,7 +51,7 @@ class BuyAndHold(gymnasium.Wrapper):
 
 
 def portfolio(action):
-    """Give each asset's share of the money: a softmax, in which cash counts 0."""
+    """Give each asset's share of the money: a softmax in which cash has the preference 0."""
     return np.exp(action) / (1.0 + np.sum(np.exp(action)))
 
 
@@ -73,7 +73,7 @@ def main() -> None:
             horizon=1,
             iterations=given.iterations,
             algorithm=rg.OnPSF(directions=4, episodes=30),
-            risk_path=None,  # the first portfolio has a tail worth learning from; a milder measure would lead astray
+            risk_path=None,  # a milder measure at first would mislead, and the first portfolio has a tail to learn from
             seed=given.seed,
         )
         table = rg.evaluate(run, BuyAndHold, risk=["mean", RISK], episodes=given.episodes)

@@ -1,11 +1,11 @@
-"""Options by search: Optuna tries steps and bonuses on the two roads, and gives up trials that fall behind.
+"""Options by search: Optuna tries steps and bonuses on the two roads, and stops trials that fall behind.
 
     pip install 'riskgrad[examples]'
     python examples/tuning.py
 
-A trial is a training. After each iteration its callback reports the risk of the last few batches, and stops the run if
-half of the trials before were better at the same iteration, by Optuna's median pruner. What a trial is worth is the
-risk by held-out episodes, which no step used. About 40 seconds on 2 cores.
+A trial is a training. After each iteration its callback reports the mean risk of the last five batches, and stops the
+run if Optuna's median pruner says so: if at least half of the earlier trials were better at the same iteration. The
+result of a trial is the risk by held-out episodes, which no step used. About 40 seconds on 2 cores.
 """
 
 import argparse
@@ -18,7 +18,7 @@ RISK = "cvar:0.1"
 
 
 def train(trial: optuna.Trial, iterations: int) -> rg.Run:
-    """Train with the options of a trial; stop where the pruner gives it up."""
+    """Train with the options of a trial; stop when the pruner says so."""
     seen: list[float] = []
 
     def report(line: dict, theta: object) -> bool:
@@ -41,7 +41,7 @@ def train(trial: optuna.Trial, iterations: int) -> rg.Run:
 
 
 def main() -> None:
-    """Search, and say what was tried and what was best."""
+    """Search, and print all trials and the best one."""
     options = argparse.ArgumentParser(description="Options by search.")
     options.add_argument("--trials", type=int, default=20)
     options.add_argument("--iterations", type=int, default=60)

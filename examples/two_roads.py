@@ -1,10 +1,10 @@
-"""Two roads to work, exactly: what each risk measure chooses, and whether training finds it.
+"""Two roads to work, exactly: the best policy by each risk measure, and whether training finds it.
 
     python examples/two_roads.py
 
 A commuter drives over a pass (short, with a rare rockfall) or through a valley (long and safe). The model is finite, so
-nothing here is estimated: the law of the return of every policy is exact, the best policy of every measure is known,
-and trained policies are judged by the truth. About 6 seconds on 2 cores.
+no number in the table is estimated: the law of the return of every policy is exact, the best policy by every measure is
+known, and trained policies are judged by their exact values. About 6 seconds on 2 cores.
 """
 
 import argparse
@@ -17,7 +17,7 @@ MEASURES = ("mean", "mean-variance:0.1", "cvar:0.1")
 
 
 def main() -> None:
-    """Show the best policy of each measure and the trained one, judged by all measures."""
+    """Print the best policy by each measure and the trained one, each judged by all measures."""
     options = argparse.ArgumentParser(description="Two roads to work, exactly.")
     options.add_argument("--iterations", type=int, default=100)
     options.add_argument("--seed", type=int, default=0)
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def show(label: str, roads: rg.mdp.FiniteMDP, table: np.ndarray, judged: dict) -> dict[str, float]:
-    """Print what a policy [S, A] is worth by each measure, and how often it leaves home for the valley."""
+    """Print the value of a policy [S, A] by each measure, and how often it leaves home for the valley."""
     law = rg.exact.return_law(roads, table)
     values = {name: float(risk.value(law)) for name, risk in judged.items()}
     print(f"{label:28}" + "".join(f"{value:19.3f}" for value in values.values()) + f"{table[0, 1]:19.1%}")

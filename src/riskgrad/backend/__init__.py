@@ -1,4 +1,4 @@
-"""Where work is done: here, in several processes, here until several pay off, or on a cluster; one file each."""
+"""Backends, which do the work: in this process, in several, in this one until several pay off, or on a Ray cluster."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The backend that does everything here, one task after the other."""
+"""The backend that does all work in this process, one task after the other."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ class Serial(Backend):
 
     @property
     def workers(self) -> int:
-        """One task at a time."""
+        """How many tasks are done at once: 1."""
         return 1
 
     def map(self, work: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
-        """Do the work on each task, in order."""
+        """Do the work on each task in order, and give the answers."""
         return [work(task) for task in tasks]

@@ -1,9 +1,9 @@
 """The command line: `riskgrad demo, train, evaluate, compare, frontier, report, bounds, risks, policies, envs ...`.
 
-Every mistake of the user ends in one clear line on stderr and exit code 2; `--debug` shows the traceback instead. What
-a signal stopped ends with one line and the exit code of the signal: 130 for Ctrl-C, 143 for SIGTERM. Heavy imports are
-inside the commands, so that `--help` is quick. A file here is a command, or a few that belong together;
-`rg.register(function)` adds one from outside.
+A mistake of the user ends with one line on stderr and exit code 2; `--debug` shows the traceback instead. A command
+that a signal stops ends with one line and the exit code of the signal: 130 for Ctrl-C, 143 for SIGTERM. Slow imports
+are inside the commands, so that `--help` is quick. A file here holds a command, or a few that belong together;
+`rg.register(function)` adds a command from outside.
 """
 
 import importlib
@@ -48,7 +48,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _in_flags(message: str, words: list[str]) -> str:
-    """Turn the arguments that a message names, before "must" or as `name=value`, into the flags of the command."""
+    """Replace the arguments that a message names, before "must" or as `name=value`, by the flags of the command."""
     command: Any = typer.main.get_command(app)
     called = next((command.commands[word] for word in words if word in command.commands), None)
     if called is None:
@@ -64,7 +64,7 @@ def _in_flags(message: str, words: list[str]) -> str:
 
 
 def _refuse_control_characters(words: list[str]) -> None:
-    """Refuse control characters, which a terminal would act on, and what no encoding has."""
+    """Refuse control characters, which a terminal would obey, and surrogates, which cannot be printed."""
     for word in words:
         if any(unicodedata.category(one) in ("Cc", "Cs") for one in word):
             raise InputError("an argument", "have no control characters", ascii(word))

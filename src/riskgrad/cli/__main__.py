@@ -1,4 +1,4 @@
-"""`python -m riskgrad.cli` is `riskgrad`."""
+"""Makes `python -m riskgrad.cli` the same as `riskgrad`."""
 
 from riskgrad.cli import main
 

@@ -1,4 +1,4 @@
-"""The command that shows the theory: `bounds`."""
+"""The command `bounds`: the constants and bounds of the theory for a model."""
 
 from pathlib import Path
 from typing import Annotated

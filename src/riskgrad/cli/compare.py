@@ -1,4 +1,4 @@
-"""The command `compare`: runs on the same episodes."""
+"""The command `compare`: compares runs on the same episodes."""
 
 from typing import Annotated
 

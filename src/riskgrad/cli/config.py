@@ -1,7 +1,7 @@
-"""A file that gives flags: `--config run.toml`, one key for each flag, of the same name; flags win over the file.
+"""Flags from a file: `--config run.toml` has keys with the names of flags; flags on the command line win.
 
-A value in the file becomes the default of its flag, so that both mean the same thing. Environment options are a
-table, `[env-option]`, or a list of name=value as on the command line; those of the file and of the flags add up.
+A value in the file becomes the default of its flag, so that both mean the same. Environment options are a table,
+`[env-option]`, or a list of name=value as on the command line; those of the file and of the command line are joined.
 """
 
 import json
@@ -19,11 +19,11 @@ WORDS: Final = {int: "a whole number", float: "a number", str: "a string", bool:
 
 
 def read_config(path: Path, flags: Mapping[str, type]) -> dict[str, Any]:
-    """Read a file: name of the argument -> value.
+    """Read a file and give its values by the names of the command's arguments.
 
     Args:
         path: the file.
-        flags: what it may set, and the kind of each value.
+        flags: the flags that it may set, and the type of each value.
     """
     from riskgrad.run.config import CANNOT, was_changed  # noqa: PLC0415 - brings numpy
     from riskgrad.run.files import read_file, refuse  # noqa: PLC0415
@@ -33,7 +33,7 @@ def read_config(path: Path, flags: Mapping[str, type]) -> dict[str, Any]:
         values = tomllib.loads(text)
     except OSError as error:
         refuse("read", path, error)
-    except (ValueError, RecursionError) as problem:  # of TOML, of UTF-8, or a number of very many digits
+    except (ValueError, RecursionError) as problem:  # not TOML, not UTF-8, or a number with too many digits
         raise InputError(str(path), "be TOML", str(problem)) from problem
     if was_changed(text):
         words = f"{path} was changed since its run wrote it, and may be damaged; if that was you, delete its last line"

@@ -1,4 +1,4 @@
-"""The command `demo`: two policies learn a maze, one for its mean return and one for its worst days."""
+"""The command `demo`: trains two policies on a maze, one on its mean return and one on its worst returns."""
 
 from pathlib import Path
 from typing import Annotated

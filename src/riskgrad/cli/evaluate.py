@@ -1,4 +1,4 @@
-"""The command `evaluate`: a trained policy on fresh episodes."""
+"""The command `evaluate`: evaluates a trained policy on fresh episodes."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any

@@ -1,4 +1,4 @@
-"""The command `experiment`: many seeds of some measures; `train --seeds` is the same for one measure."""
+"""The command `experiment`: trains measures with many seeds; `train --seeds` does the same for one measure."""
 
 import inspect
 from pathlib import Path
@@ -42,12 +42,12 @@ def run_experiment(
 
     Args:
         env: the environment's name.
-        risks: what to train on.
+        risks: the measures to train on.
         seeds: how many seeds.
-        first: the first of them; also the seed of the fresh episodes.
+        first: the first seed; also the seed of the fresh episodes.
         out: the folder that keeps the experiment.
         resume: whether to go on with the experiment in that folder.
-        page: a page to write.
+        page: the page to write; None writes none.
         as_json: whether to print JSON.
         options: further keywords for `rg.experiment`.
     """
@@ -76,7 +76,7 @@ def run_experiment(
 
 
 def _make_flags() -> list[inspect.Parameter]:
-    """Give what the command takes: what is trained, every option of training, and what is kept and shown."""
+    """Give the parameters of the command: what to train, all options of training, and what is kept and shown."""
     risk = Annotated[list[str] | None, typer.Option(help="What to train on; repeatable. Default: mean and cvar:0.1.")]
     out = Annotated[
         Path | None, typer.Option(help="Folder that keeps the experiment, with one for each run.", rich_help_panel=KEPT)

@@ -1,4 +1,4 @@
-"""The command `frontier`: a family of policies from neutral to averse."""
+"""The command `frontier`: trains a family of policies from neutral to averse."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any

@@ -87,7 +87,7 @@ def _first_line(thing: object) -> str:
 
 
 def _story(build: object) -> str:
-    """Say what happens in an environment: what follows "the model of" or a colon in the first line about it."""
+    """Give the words after "the model of" or a colon in the first line of an environment's docstring, or the line."""
     line = _first_line(build)
     story = line.partition("the model of ")[2] or line.partition(": ")[2] or line
     return story[:1].upper() + story[1:]

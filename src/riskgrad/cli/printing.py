@@ -1,7 +1,7 @@
 """How the commands print: sentences that break between words, tables that fit the terminal, and JSON.
 
-A table whose columns do not fit is printed as a list, a row after the other, so that nothing is cut off and no word is
-broken on a terminal of 40 columns. Piped output is not wrapped: a line stays a line.
+A table whose columns do not fit is printed as a list, a row after the other, so that even on a terminal of 40 columns
+nothing is cut off and no word is broken. Piped output is not wrapped.
 """
 
 import json
@@ -20,17 +20,17 @@ from riskgrad.errors import as_printable
 
 console = Console(highlight=False)
 
-BESIDE = 52  # columns that help in frames needs beside the names of the longest option
-LEAST_PROSE = 24  # columns that a cell of words needs to be read with ease
+BESIDE = 52  # columns that framed help needs beside the longest option
+LEAST_PROSE = 24  # fewest columns of a cell of words
 
 
 def say(words: str, where: Console = console, indent: int = 0, style: str = "") -> None:
-    """Print sentences; on a terminal lines are broken between words, and what has no blank, as a path, is not broken.
+    """Print sentences; on a terminal lines are broken at blanks only, so that a path stays whole.
 
     Args:
         words: a line or several.
         where: the console to print to.
-        indent: blanks before every line; a line that begins with blanks continues below its first word.
+        indent: blanks before every line; where a line is broken, the rest is indented like its beginning.
         style: the style of the letters, such as "bold".
     """
     for line in words.split("\n"):
@@ -58,11 +58,11 @@ def print_table(
     """Print a table, or a list where the terminal is too narrow for it.
 
     Args:
-        title: what it shows.
-        columns: their headings.
-        rows: a cell for each column; the first one names the row.
+        title: the title.
+        columns: the headings of the columns.
+        rows: the cells of each row; the first one names the row.
         numbers: the columns that are aligned on the right.
-        prose: the columns whose words may go over several lines; in a list the last one stands without its heading.
+        prose: the columns whose words may take several lines; in a list, the last column has no heading if it is one.
     """
     table = Table(title=Text(as_printable(title), style="table.title"), title_justify="left")
     cells = [[Text(as_printable(cell)) for cell in row] for row in rows]
@@ -76,7 +76,7 @@ def print_table(
         console.print(table)
         return
     say(f"{title}:")
-    told = columns[-1] if columns[-1] in prose else ""  # a column of sentences, which need no heading
+    told = columns[-1] if columns[-1] in prose else ""  # a last column of sentences needs no heading
     named = [column for column in columns[1:] if column != told]
     width = max(map(len, named), default=0)
     for row in rows:
@@ -87,13 +87,13 @@ def print_table(
 
 
 def has_room(command: Any, context: Any) -> bool:
-    """Say whether the help of a command fits the terminal in frames, with no option cut off."""
+    """Say whether the terminal has room for the help of a command in frames, with no option cut off."""
     names = [" ".join((*option.opts, *option.secondary_opts)) for option in command.get_params(context)]
     return console.width >= BESIDE + max(map(len, names), default=0)
 
 
 def print_help(command: Any, context: Any) -> None:
-    """Print the help of a command for a narrow terminal: each option on a line of its own, its meaning below it."""
+    """Print the help of a command for a narrow terminal: each option on its own line, with its meaning below."""
     for line in (*command.get_usage(context).splitlines(), "", command.help or "", ""):
         say(line)
     for option in command.get_params(context):

@@ -1,4 +1,4 @@
-"""The command `report`: one page about some runs."""
+"""The command `report`: writes one page about some runs."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""What the commands share: the application, and the options that many of them take; see `printing` for output."""
+"""The application, and the options that several commands take."""
 
 import inspect
 import json
@@ -14,7 +14,7 @@ from riskgrad.cli.printing import has_room, print_help
 from riskgrad.errors import InputError, RiskgradError, Stopped
 from riskgrad.registry import PartList
 
-# as a newcomer meets them, not as files are imported
+# the commands in the order of help, the first ones for newcomers
 ORDER = (
     "demo",
     "train",
@@ -32,7 +32,7 @@ ORDER = (
 )
 
 
-UNREADABLE = cast("type[Exception]", typer.BadParameter.__mro__[1])  # any mistake in the words of a command
+UNREADABLE = cast("type[Exception]", typer.BadParameter.__mro__[1])  # UsageError, any mistake in a command
 
 
 class Command(TyperCommand):
@@ -47,7 +47,7 @@ class Command(TyperCommand):
 
 
 class Interrupted(Exception):  # noqa: N818 - not an error
-    """A signal ended a command; the application would turn a KeyboardInterrupt into an exit code that fits Ctrl-C only.
+    """A signal ended a command. It is not a KeyboardInterrupt, to which typer gives the exit code of Ctrl-C only.
 
     Attributes:
         signal: the name of the signal.
@@ -59,10 +59,10 @@ class Interrupted(Exception):  # noqa: N818 - not an error
 
 
 class InOrder(TyperGroup):
-    """The commands in the order of `ORDER`; words after `riskgrad` that cannot be read are refused in one line."""
+    """The group of commands, in the order of `ORDER`; it refuses words that cannot be read in one line."""
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        """Read the words before the command; without any, help is printed."""
+        """Read the words before the command; without any words help is printed."""
         given = bool(args)
         try:
             return super().make_context(info_name, args, parent, **extra)
@@ -72,7 +72,7 @@ class InOrder(TyperGroup):
             raise _in_one_line(error) from error
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command."""
+        """Run a command; errors in its words and signals are raised as errors of riskgrad."""
         try:
             return super().invoke(ctx)
         except UNREADABLE as error:
@@ -96,8 +96,8 @@ class InOrder(TyperGroup):
 
 
 def _in_one_line(error: Any) -> RiskgradError:
-    """Say in one line which word could not be read: the flag, the rule and the value, where it is a value."""
-    reasons: Any = getattr(error.__cause__, "errors", None)  # of pydantic, which reads values
+    """Give an error of one line about a word that could not be read; for a value it has the flag and the rule."""
+    reasons: Any = getattr(error.__cause__, "errors", None)  # from pydantic, which typer uses to read values
     if reasons is not None:
         found = reasons()[0]
         rule = str(found["msg"]).removeprefix("Input should ").split(", ")[0]
@@ -109,7 +109,7 @@ def _in_one_line(error: Any) -> RiskgradError:
 
 
 class Application(typer.Typer):
-    """The commands, each of class `Command` unless it says otherwise."""
+    """The application; its commands are of class `Command` unless another is given."""
 
     def command(self, name: str | None = None, *, cls: type[TyperCommand] | None = Command, **options: Any) -> Any:
         """Add a command."""
@@ -126,7 +126,7 @@ app = Application(
 
 
 class CommandList(PartList[Any]):
-    """The commands of the application: functions, called by their names with hyphens."""
+    """The commands of the application: functions, whose names have hyphens on the command line."""
 
     def __init__(self) -> None:
         super().__init__("command", FunctionType, "riskgrad.cli")
@@ -150,7 +150,7 @@ class CommandList(PartList[Any]):
         return part
 
     def forget(self, part: Any) -> None:
-        """Take a registered command off the list."""
+        """Remove a registered command."""
         app.registered_commands[:] = [one for one in app.registered_commands if one.callback is not part]
 
     def holds(self, part: object) -> bool:
@@ -197,7 +197,7 @@ def read_shared_options(
     ] = False,
 ) -> None:
     """Read the options that every command takes."""
-    del debug, version  # read by main, which also catches the errors of the options themselves; and by its callback
+    del debug, version  # main looks for --debug itself, as it also catches errors of reading; --version has a callback
 
 
 def parse_env_options(given: list[str] | None) -> dict[str, Any] | None:

@@ -1,6 +1,6 @@
 """The command `train`. Each of its flags is an option of `rg.train` or of an algorithm, and a key of `--config`.
 
-The flags are made from the facts beside each option (`riskgrad.settings`). Those of the algorithms come in when the
+The flags are made from the facts beside each option (`riskgrad.settings`). Those of the algorithms are added when the
 command is used or its help is asked for, so that `riskgrad --help` stays quick.
 """
 
@@ -23,16 +23,16 @@ from riskgrad.settings import HOW, KEPT, Facts, Rule, TrainOptions, facts_of
 if TYPE_CHECKING:
     from riskgrad.run import Run
 
-OWN = "own"  # where the context keeps what the algorithms' flags gave
+OWN = "own"  # the key under which the context keeps the values of the algorithms' flags
 
 
 class TrainCommand(Command):
-    """The command with the flags of all algorithms, which are read when they are needed."""
+    """The command with the flags of all algorithms, which are made when they are needed."""
 
     own_flags: list[Any] | None = None
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Give the flags of training, and those of the algorithms before what is kept and shown."""
+        """Give the flags of training, with those of the algorithms before `--threads` and the flags after it."""
         if self.own_flags is None:
             self.own_flags = _flags(make_parameters(_own_facts(), HOW))
         params: list[Any] = super().get_params(ctx)
@@ -40,13 +40,13 @@ class TrainCommand(Command):
         return [*params[:first], *self.own_flags, *params[first:]]
 
     def invoke(self, ctx: Any) -> Any:
-        """Set apart the algorithms' flags, which are not in the command's signature, and run the command."""
+        """Move the algorithms' flags, which the command's signature lacks, to the context, and run the command."""
         ctx.meta[OWN] = {flag.name: ctx.params.pop(flag.name, None) for flag in self.own_flags or ()}
         return super().invoke(ctx)
 
 
 def _own_facts() -> dict[str, Facts]:
-    """Give the options of all algorithms; one that several have is listed once, with the defaults of each."""
+    """Give the options of all algorithms; an option of several algorithms is given once, with the defaults of each."""
     from riskgrad.algorithms import ALGORITHMS  # noqa: PLC0415
 
     found: dict[str, Facts] = {}
@@ -60,7 +60,7 @@ def _own_facts() -> dict[str, Facts]:
 
 
 def _say_defaults(defaults: dict[str, list[str]]) -> str:
-    """Say the default of an option for each algorithm that has it, once where it is the same."""
+    """Write the defaults of an option, each with the algorithms that have it."""
     return "Default: " + "; ".join(f"{text} ({', '.join(names)})" for text, names in defaults.items()) + "."
 
 
@@ -83,7 +83,7 @@ def make_parameters(options: dict[str, Facts], panel: str | None = None) -> list
 
 
 def _flags(parameters: Iterable[inspect.Parameter]) -> list[Any]:
-    """Turn parameters into flags, as the application does."""
+    """Turn parameters into flags, as typer does for the application."""
 
     def command(**_: Any) -> None:
         """Take the flags."""
@@ -102,7 +102,7 @@ def give_signature(command: Any, parameters: Iterable[inspect.Parameter]) -> Non
 
 
 def config_keys() -> dict[str, type]:
-    """Give what a file may set, flag -> kind of its value."""
+    """Give the flags that a file may set, and the type of each value."""
     options = {**facts_of(TrainOptions), **_own_facts()}
     found = {name.replace("_", "-"): facts.flag for name, facts in options.items() if facts.flag is not None}
     del found["env-options"]
@@ -179,7 +179,7 @@ def _show_json(run: "Run") -> None:
 
 
 def _show_run(run: "Run", risk: str, out: Path | None) -> None:
-    """Say what was reached, and what can be done next."""
+    """Print what was reached, and what can be done next."""
     say(f"{run!r}".strip("<>"))
     for note in run.notes:
         say(f"  note: {note}")
@@ -216,14 +216,14 @@ def _train_seeds(
 
 
 def _with_options(algorithm: str, own: dict[str, Any]) -> str:
-    """Write an algorithm with its own options as `rg.train` reads it."""
+    """Write an algorithm and its own options as the string that `rg.train` reads."""
     words = [f"{name}={str(value).lower()}" for name, value in own.items()]
     joint = "," if ":" in algorithm else ":"
     return f"{algorithm}{joint}{','.join(words)}" if words else algorithm
 
 
 def _refuse_import_by_config(context: typer.Context, env: str) -> None:
-    """Refuse an environment of a file, not of the command line, whose module would have to be imported."""
+    """Refuse an environment that the file names, not the command line, if its module would have to be imported."""
     from riskgrad.making import refuse_import  # noqa: PLC0415
 
     source = context.get_parameter_source("env")
@@ -232,7 +232,7 @@ def _refuse_import_by_config(context: typer.Context, env: str) -> None:
 
 
 def _choose_budget(context: typer.Context, flags: dict[str, Any]) -> None:
-    """Let the budget that was given as a flag win over the other kind of budget in a file."""
+    """Drop the budget of the file if the other kind of budget was given as a flag."""
     both = ("iterations", "max_episodes")
     sources = {name: context.get_parameter_source(name) for name in both}
     given = [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
@@ -241,7 +241,7 @@ def _choose_budget(context: typer.Context, flags: dict[str, Any]) -> None:
 
 
 def _positional() -> list[inspect.Parameter]:
-    """Give the parameters that are not options of training."""
+    """Give the parameters for the context, the environment and the measure."""
     told = inspect.Parameter.KEYWORD_ONLY
     env = Annotated[str, typer.Argument(help="A Gymnasium id or a shipped model, such as two-roads.")]
     risk = Annotated[str, typer.Option(help="What to maximize, such as mean, cvar:0.1, dual-power:3.")]
@@ -253,7 +253,7 @@ def _positional() -> list[inspect.Parameter]:
 
 
 def _kept_parameters() -> list[inspect.Parameter]:
-    """Give the parameters of what is kept and shown."""
+    """Give the parameters for `--config` and for what is kept and shown."""
     config = "TOML file with a key for each flag, of the same name; flags win. Every kept run has one, config.toml."
     hints: dict[str, tuple[Any, Any]] = {
         "config": (

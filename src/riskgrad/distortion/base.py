@@ -1,14 +1,14 @@
-"""What a distortion function is: a map g of [0, 1] onto itself that says how much each part of a law counts.
+"""Distortion functions: maps g of [0, 1] onto itself that say how much each part of a law counts.
 
     rho_g(R) = int_{-inf}^0 (g(P(R > x)) - 1) dx + int_0^inf g(P(R > x)) dx            (eq:rho_g_1)
 
-Returns are rewards, so g decides the attitude to risk: where g(s) <= s the bad outcomes count more than their share and
-the measure is averse (rho_g <= mean); where g(s) >= s it is seeking. The rows of the paper's table are concave, hence
+Returns are sums of rewards, so g decides the attitude to risk: if g(s) <= s, bad outcomes count more than their share
+and the measure is averse (rho_g <= mean); if g(s) >= s, it is seeking. The rows of the paper's table are concave, hence
 seeking; the constructors here default to their averse duals 1 - g(1 - s). See docs/corrections.md, "Direction of risk".
 
-To add a family: one file in this folder with a final subclass of `DistortionFunction`, or of `TableRow`, which makes
-the dual of a row. It is then a name of `riskgrad.distortion`, in `parse`, the command line, the docs and the contract
-tests. A family of your own that lives elsewhere joins by `rg.register`.
+To add a family, add a file to this folder with a final subclass of `DistortionFunction`, or of `TableRow`, which makes
+the dual of a row. `riskgrad.distortion`, `parse`, the command line, the docs and the contract tests then include it.
+`rg.register` adds a family that is defined elsewhere.
 """
 
 from abc import ABC, abstractmethod
@@ -26,7 +26,7 @@ from riskgrad.types import FloatArray
 
 Attitude = Literal["averse", "neutral", "seeking", "mixed"]
 
-# below this a family's parameter changes g by less than rounding does: the identity limit
+# a smaller parameter of a family changes g by less than rounding does: g is then the identity
 NEGLIGIBLE = 2.0**-60
 
 
@@ -34,9 +34,9 @@ class DistortionFunction(ABC):
     """A non-decreasing continuous g on [0, 1] with g(0) = 0 and g(1) = 1, callable on arrays.
 
     Attributes:
-        name: how `parse` and the command line call the family; empty for those that no string can build.
+        name: the name of the family for `parse` and the command line; empty if no string can build its members.
         example: a string that `parse` turns into a member of the family.
-        attitude: "averse" where g(s) <= s, "seeking" where g(s) >= s, "neutral" for both, "mixed" for neither.
+        attitude: "averse" if g(s) <= s everywhere, "seeking" if g(s) >= s, "neutral" if both hold, "mixed" if neither.
     """
 
     name: ClassVar[str] = ""
@@ -60,7 +60,7 @@ class DistortionFunction(ABC):
 
     @abstractmethod
     def at(self, s: FloatArray) -> FloatArray:
-        """Give g at levels that are known to lie in [0, 1]; a family defines this, and estimators call it."""
+        """Give g at levels that are known to lie in [0, 1]; estimators call this, since it does not check them."""
 
     @abstractmethod
     def slope_at(self, s: FloatArray) -> FloatArray:
@@ -77,12 +77,12 @@ class DistortionFunction(ABC):
     @property
     @abstractmethod
     def slope_bound(self) -> float:
-        """M_g' = sup |g'| on (0, 1), exact; inf where there is none or none is known."""
+        """M_g' = sup |g'| on (0, 1); inf where there is no bound or none is known."""
 
     @property
     @abstractmethod
     def curvature_bound(self) -> float:
-        """M_g'' = sup |g''| on (0, 1), exact; inf where there is none or none is known."""
+        """M_g'' = sup |g''| on (0, 1); inf where there is no bound or none is known."""
 
     def __str__(self) -> str:
         if not self.name:
@@ -93,7 +93,7 @@ class DistortionFunction(ABC):
 
 @dataclass(frozen=True)
 class Identity(DistortionFunction):
-    """g(s) = s, the only distortion that is neutral; its own dual."""
+    """g(s) = s, the only neutral distortion; it is its own dual."""
 
     name = "identity"
     example = "identity"
@@ -112,7 +112,7 @@ class Identity(DistortionFunction):
         return np.zeros_like(s)
 
     def dual(self) -> "Identity":
-        """Give the identity again."""
+        """Give the identity."""
         return self
 
     @property
@@ -134,7 +134,7 @@ class Mixture(DistortionFunction):
     Attributes:
         g: the distortion at the end of the path.
         weight: w in [0, 1]; 0 is p, 1 is g.
-        start: p, where the path begins: the identity, or a distortion of the attitude of g.
+        start: p, the distortion at the start of the path: the identity, or one with the attitude of g.
     """
 
     g: DistortionFunction
@@ -167,12 +167,12 @@ class Mixture(DistortionFunction):
 
     @property
     def slope_bound(self) -> float:
-        """The mixture of both bounds, which is exact where p is the identity, since g' is not negative."""
+        """The mixture of both bounds; exact if p is the identity, since g' is not negative."""
         return (1.0 - self.weight) * self.start.slope_bound + (self.weight * self.g.slope_bound if self.weight else 0.0)
 
     @property
     def curvature_bound(self) -> float:
-        """The mixture of both bounds; the weight w times M_g'' where p is the identity."""
+        """The mixture of both bounds; if p is the identity, w times the bound of g."""
         end = self.weight * self.g.curvature_bound if self.weight else 0.0
         return (1.0 - self.weight) * self.start.curvature_bound + end
 
@@ -181,8 +181,8 @@ class Mixture(DistortionFunction):
 class TableRow(DistortionFunction):
     """A row of the paper's table `tb:g`, or its averse dual: one parameter and an explicit attitude.
 
-    A subclass gives the row's literal (concave, seeking) form and a closed form of its dual that loses no digits; the
-    attitude picks one of them.
+    A subclass gives the literal (concave, seeking) form of the row, and a closed form of its dual without cancellation;
+    the attitude decides which of them is used.
 
     Attributes:
         lam: the parameter lambda of the row.
@@ -211,11 +211,11 @@ class TableRow(DistortionFunction):
         return self._literal(s) if self.attitude == "seeking" else self._dual(s)
 
     def slope_at(self, s: FloatArray) -> FloatArray:
-        """Give g'(s), which for the dual is that of the row at 1 - s."""
+        """Give g'(s), which for the dual is the derivative of the row at 1 - s."""
         return self._first(s if self.attitude == "seeking" else 1.0 - s)
 
     def bend_at(self, s: FloatArray) -> FloatArray:
-        """Give g''(s), which for the dual is minus that of the row at 1 - s."""
+        """Give g''(s), which for the dual is minus the second derivative of the row at 1 - s."""
         return self._second(s) if self.attitude == "seeking" else -self._second(1.0 - s)
 
     def dual(self) -> Self:
@@ -224,7 +224,7 @@ class TableRow(DistortionFunction):
 
     @abstractmethod
     def _literal(self, s: FloatArray) -> FloatArray:
-        """Give the row of the paper."""
+        """Give g of the paper's row."""
 
     @abstractmethod
     def _dual(self, s: FloatArray) -> FloatArray:
@@ -248,7 +248,7 @@ def check_levels(s: ArrayLike) -> FloatArray:
 
 
 def check_attitude(attitude: str) -> None:
-    """Refuse what is not an attitude that a constructor takes."""
+    """Refuse an attitude that is neither "averse" nor "seeking"."""
     check_word("attitude", attitude, ["averse", "seeking"])
 
 

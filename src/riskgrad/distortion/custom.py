@@ -13,28 +13,28 @@ from riskgrad.types import FloatArray
 
 Function = Callable[[FloatArray], FloatArray]
 
-GRID = 4096  # cells on which g is inspected
-STEEPEST = 16  # cells that are bisected in search of a jump
+GRID = 4096  # cells on which g is checked
+STEEPEST = 16  # number of the steepest cells, in which a jump is searched by bisection
 TOLERANCE = 1e-9
-STEP = 1e-5  # of numerical derivatives
+STEP = 1e-5  # of numerical first derivatives; ten times as large for second ones
 
 
 @dataclass(frozen=True)
 class Custom(DistortionFunction):
     """A user's g, refused unless g(0) = 0, g(1) = 1, and g is monotone, continuous and of the declared attitude.
 
-    The checks look at a grid of 4,096 cells and bisect the steepest ones down to neighboring floating-point numbers: a
-    jump keeps its height while a steep but continuous stretch does not. Without continuity at 0 and 1 no error bound
+    The checks use a grid of 4,096 cells, and bisect the steepest cells down to neighboring floating-point numbers: a
+    jump keeps its height, while a steep continuous rise becomes small. Without continuity at 0 and 1 no error bound
     holds (docs/corrections.md, "Continuity of g").
 
     Args:
         g: maps an array in [0, 1] to an array of the same shape.
-        derivative: g'; second-order differences with step 1e-5 when not given.
-        second_derivative: g''; differences likewise.
-        attitude: "averse" (default) when g(s) <= s, "seeking" when g(s) >= s, "mixed" when it crosses. It is a claim
-            that is checked; g is used as it is, never replaced by its dual.
-        slope_bound: sup |g'| where it is known.
-        curvature_bound: sup |g''| where it is known.
+        derivative: g'; if not given, central differences with step 1e-5.
+        second_derivative: g''; if not given, central differences with step 1e-4.
+        attitude: "averse" (default) if g(s) <= s, "seeking" if g(s) >= s, "mixed" if g crosses the diagonal. It is
+            checked; g is used as it is, never replaced by its dual.
+        slope_bound: sup |g'| if it is known.
+        curvature_bound: sup |g''| if it is known.
     """
 
     g: Function
@@ -93,7 +93,7 @@ class Custom(DistortionFunction):
         return self._bend(s)
 
     def dual(self) -> "Custom":
-        """Give the distortion s -> 1 - g(1 - s), of the opposite attitude."""
+        """Give the distortion s -> 1 - g(1 - s), of the opposite attitude; mixed stays mixed."""
         first, second = self.first, self.second
         turned: dict[Attitude, Attitude] = {"averse": "seeking", "seeking": "averse"}
         return Custom(

@@ -13,8 +13,8 @@ from riskgrad.types import FloatArray
 class DualPower(TableRow):
     """The mean of the worst (averse, s^lambda) or best (seeking) of lambda independent returns, for whole lambda.
 
-    Literal row (`tb:g`): g(s) = 1 - (1 - s)^lambda. lambda >= 2, since for 1 < lambda < 2 the second derivative is
-    unbounded and no guarantee holds.
+    Literal row (`tb:g`): g(s) = 1 - (1 - s)^lambda, lambda >= 2; for 1 < lambda < 2 the second derivative is unbounded
+    and no guarantee holds.
     """
 
     name = "dual-power"
@@ -26,7 +26,7 @@ class DualPower(TableRow):
     def _literal(self, s: FloatArray) -> FloatArray:
         if self.lam == 2.0:
             return s * (2.0 - s)
-        return -expm1_of(self.lam * log1p_of(-s))  # log1p(-1) = -inf gives g(1) = 1, as it should
+        return -expm1_of(self.lam * log1p_of(-s))  # at s = 1 log1p gives -inf, and so g(1) = 1
 
     def _dual(self, s: FloatArray) -> FloatArray:
         return s * s if self.lam == 2.0 else power_of(s, self.lam)

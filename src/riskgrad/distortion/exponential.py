@@ -1,4 +1,4 @@
-"""The exponential row of the table, g(s) = (1 - e^(-lambda s)) / (1 - e^(-lambda)); its dual has -lambda for lambda."""
+"""The exponential row of the table, g(s) = (1 - e^(-lambda s)) / (1 - e^(-lambda)); -lambda gives its dual."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from riskgrad.types import FloatArray
 @checks_fields
 @dataclass(frozen=True)
 class Exponential(TableRow):
-    """Weights on the quantiles that fall (seeking: rise) geometrically from the worst to the best outcome.
+    """A distortion whose weights fall (seeking: rise) geometrically from the worst quantile to the best.
 
     Literal row (`tb:g`): g(s) = (1 - exp(-lambda s)) / (1 - exp(-lambda)), lambda > 0.
     """

@@ -1,4 +1,4 @@
-"""The logarithmic row of the table; its dual has -lambda / (1 + lambda) for lambda."""
+"""The logarithmic row of the table; -lambda / (1 + lambda) in place of lambda gives its dual."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,14 +11,14 @@ from riskgrad.types import FloatArray
 
 @lru_cache(maxsize=64)
 def _scale(lam: float) -> float:
-    """Give log(1 + lambda), so that g(1) = 1."""
+    """Give log(1 + lambda), by which g is divided so that g(1) = 1."""
     return float(log1p_of(lam))
 
 
 @checks_fields
 @dataclass(frozen=True)
 class Logarithmic(TableRow):
-    """Weights on the quantiles that fall like 1 / (1 + lambda q) away from the worst (seeking: best) outcome.
+    """A distortion whose weights fall like 1 / (1 + lambda q) from the worst quantile, q = 0 (seeking: from the best).
 
     Literal row (`tb:g`): g(s) = log(1 + lambda s) / log(1 + lambda), lambda > 0.
     """
@@ -30,10 +30,10 @@ class Logarithmic(TableRow):
         return s if self.lam < NEGLIGIBLE else log1p_of(self.lam * s) / _scale(self.lam)
 
     def _dual(self, s: FloatArray) -> FloatArray:
-        # log((1 + lambda) / (1 + lambda (1 - s))), with the ratio's distance from 1 formed first
+        # log((1 + lambda) / (1 + lambda (1 - s))), as log1p of the ratio minus 1, which has a closed form
         if self.lam < NEGLIGIBLE:
             return s
-        below = 1.0 - s  # in place from here on, as new arrays cost as much as the sums
+        below = 1.0 - s  # computed in place from here on: a new array takes as long as an operation
         below *= self.lam
         below += 1.0
         ratio = self.lam * s

@@ -1,4 +1,4 @@
-"""The quadratic row of the table, g(s) = (1 + lambda) s - lambda s^2; its dual has -lambda for lambda."""
+"""The quadratic row of the table, g(s) = (1 + lambda) s - lambda s^2; -lambda gives its dual."""
 
 from dataclasses import dataclass
 

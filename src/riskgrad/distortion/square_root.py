@@ -1,4 +1,4 @@
-"""The square-root row of the table; its dual has -lambda / (1 + lambda) for lambda."""
+"""The square-root row of the table; -lambda / (1 + lambda) in place of lambda gives its dual."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ class SquareRoot(TableRow):
     """A mild distortion: its slope is at most (sqrt(1 + lambda) + 1) / 2, which grows slowly with lambda.
 
     Literal row (`tb:g`): g(s) = (sqrt(1 + lambda s) - 1) / (sqrt(1 + lambda) - 1), lambda > 0. Both forms are computed
-    after multiplying by the conjugate, which leaves nothing to cancel and gives the identity at tiny lambda.
+    after multiplying by the conjugate, which avoids cancellation and gives the identity at tiny lambda.
     """
 
     name = "square-root"

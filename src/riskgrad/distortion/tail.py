@@ -1,7 +1,8 @@
-"""Distortions that give weight to a tail only: the kinked one of CVaR, and one with the kink rounded off to C^2.
+"""Distortions that give weight to a tail only: that of CVaR, which has a kink, and one with the kink rounded to C^2.
 
-Lower-tail (averse) CVaR at mass alpha has g(s) = max(0, 1 - (1 - s) / alpha): convex, slope 1 / alpha above the kink at
-s = 1 - alpha, 0 below. The textbook min(s / alpha, 1), written for losses, is its dual: the mean of the best alpha.
+Lower-tail (averse) CVaR at mass alpha has g(s) = max(0, 1 - (1 - s) / alpha): convex, with slope 1 / alpha above the
+kink at s = 1 - alpha and slope 0 below. The textbooks' min(s / alpha, 1), written for losses, is its dual, which for
+rewards gives the mean of the best outcomes of mass alpha.
 """
 
 from abc import abstractmethod
@@ -20,7 +21,7 @@ from riskgrad.types import FloatArray
 
 @dataclass(frozen=True)
 class TailFunction(DistortionFunction):
-    """A distortion of a tail of mass alpha, as a function of the mass t = 1 - s (averse) or t = s (seeking) in it.
+    """A distortion of a tail, as a function of the mass t from its end: t = 1 - s (averse) or t = s (seeking).
 
     Attributes:
         alpha: mass of the tail, in (0, 0.5].
@@ -35,11 +36,11 @@ class TailFunction(DistortionFunction):
         object.__setattr__(self, "alpha", check_alpha(self.alpha))
 
     def at(self, s: FloatArray) -> FloatArray:
-        """Give g(s): where s = P(R > x), the share of the tail that lies above x."""
+        """Give g(s), which for s = P(R > x) is the share of the tail that lies above x."""
         return 1.0 - self._uncovered_share(s) if self.attitude == "seeking" else self._uncovered_share(1.0 - s)
 
     def slope_at(self, s: FloatArray) -> FloatArray:
-        """Give g'(s); at a kink the value from the side away from the tail."""
+        """Give g'(s); at a kink, the slope outside of the tail."""
         return self._density(s if self.attitude == "seeking" else 1.0 - s)
 
     def bend_at(self, s: FloatArray) -> FloatArray:
@@ -71,7 +72,7 @@ class TailFunction(DistortionFunction):
 @checks_fields
 @dataclass(frozen=True)
 class LowerTail(TailFunction):
-    """The distortion of CVaR: g(s) = max(0, 1 - (1 - s) / alpha). Kinked, so its curvature has no bound."""
+    """The distortion of CVaR: g(s) = max(0, 1 - (1 - s) / alpha). It has a kink, so its curvature has no bound."""
 
     def _uncovered_share(self, t: FloatArray) -> FloatArray:
         return np.maximum(0.0, 1.0 - t / self.alpha)
@@ -94,7 +95,8 @@ class SmoothLowerTail(TailFunction):
     """The distortion of CVaR with its kink rounded over [alpha - width, alpha + width].
 
     With x = (alpha - t) / width the hinge max(0, x) becomes p(x) = (1 + x)^3 (3 - x) / 16 on [-1, 1], the quartic with
-    p, p' and p'' matched at both ends: g is C^2 and convex, and 0 <= g_smooth - g <= gap = 3 width / (16 alpha).
+    p, p' and p'' matched at both ends: the averse g is C^2 and convex, and 0 <= g_smooth - g <= gap, with
+    gap = 3 width / (16 alpha).
 
     Attributes:
         alpha: mass of the tail, in (0, 0.5].
@@ -120,7 +122,7 @@ class SmoothLowerTail(TailFunction):
 
     @property
     def curvature_bound(self) -> float:
-        """M_g'' = 3 / (4 width alpha), in the middle of the rounding."""
+        """M_g'' = 3 / (4 width alpha), attained in the middle of the rounding."""
         return 0.75 / (self.width * self.alpha)
 
     def _uncovered_share(self, t: FloatArray) -> FloatArray:
@@ -139,7 +141,7 @@ class SmoothLowerTail(TailFunction):
 
 
 def check_alpha(alpha: float) -> float:
-    """Refuse an alpha that is not the mass of a tail, with the likely reason."""
+    """Give alpha as a float; refuse one that is not the mass of a tail, and say what may have been meant."""
     mass = check_number("alpha", alpha)
     if not 0.0 < mass <= 0.5:
         hint = f"; did you mean {1.0 - mass:g}?" if 0.5 < mass < 1.0 else ""

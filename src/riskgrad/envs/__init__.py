@@ -1,7 +1,7 @@
 """Environments in which risk matters, and compiled twins of well-known ones.
 
-Importing this folder registers `riskgrad/GuardedMaze-v0` with Gymnasium. What runs compiled is loaded when asked for,
-so that an import costs no more than Gymnasium itself.
+Importing this folder registers `riskgrad/GuardedMaze-v0` with Gymnasium. Its names are loaded when they are asked for,
+so that the import takes no longer than that of Gymnasium.
 """
 
 import importlib

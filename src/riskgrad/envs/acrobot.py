@@ -1,10 +1,10 @@
-"""Acrobot-v1, compiled: two hanging links, a motor between them (-1, 0, +1), and a height to swing the free end above.
+"""Acrobot-v1, compiled: a motor between two hanging links (-1, 0 or 1) has to swing the free end above a height.
 
-    state = (angle of the first link, of the second against it, their speeds)
-    reward -1 for each step, 0 for the one that gets there, at most 500 steps
+    state = (angle of the first link, angle of the second relative to the first, their speeds)
+    reward -1 for each step, 0 for the step that reaches the height; at most 500 steps
 
-The equations are those of Sutton and Barto's book, for links of length and mass 1, one step of Runge-Kutta of fourth
-order over 0.2 s. Both environments agree within rounding: the terms are the same, their sums are not in the same order.
+The equations are those of Sutton and Barto's book, for links of length and mass 1, solved by one Runge-Kutta step of
+fourth order over 0.2 s. Results agree with Gymnasium's within rounding: the same terms are summed in another order.
 """
 
 import math
@@ -18,7 +18,7 @@ from riskgrad.kernels.streams import Words
 from riskgrad.types import FloatArray
 
 GRAVITY = 9.8
-CENTER = 0.5  # of a link, where its mass is
+CENTER = 0.5  # distance from a link's joint to its center of mass
 INERTIA = 1.0
 SECONDS = 0.2
 FASTEST_FIRST, FASTEST_SECOND = 4.0 * math.pi, 9.0 * math.pi
@@ -28,14 +28,14 @@ SHAPE = EnvShape("Acrobot-v1", state_size=4, n_features=6, n_actions=3, horizon=
 
 @kernel
 def reset(state: FloatArray, stream: Words) -> None:
-    """Begin an episode hanging nearly still; the start is in single precision, as in Gymnasium."""
+    """Begin an episode with the links nearly at rest; the state is rounded to single precision, as in Gymnasium."""
     for i in range(4):
         state[i] = single(START * (2.0 * streams.uniform(stream) - 1.0))
 
 
 @kernel
 def accelerations(first: float, second: float, spin: float, bend: float, torque: float) -> tuple[float, float]:
-    """Give the accelerations of the two angles, for speeds `spin` of the first and `bend` of the second."""
+    """Give the accelerations of both angles, where `spin` is the speed of the first and `bend` that of the second."""
     sine, cosine = sin_cos(second)
     inertia = CENTER**2 + (1.0 + CENTER**2 + 2.0 * CENTER * cosine) + 2.0 * INERTIA
     coupling = (CENTER**2 + CENTER * cosine) + INERTIA
@@ -55,14 +55,14 @@ def accelerations(first: float, second: float, spin: float, bend: float, torque:
 
 @kernel
 def wrap_angle(angle: float) -> float:
-    """Bring an angle into [-pi, pi]; in a step it turns by less than a whole turn."""
+    """Bring an angle into [-pi, pi] by at most one whole turn; in one step an angle changes by less."""
     angle = angle - 2.0 * math.pi if angle > math.pi else angle
     return angle + 2.0 * math.pi if angle < -math.pi else angle
 
 
 @kernel
 def step(state: FloatArray, action: int, stream: Words) -> tuple[float, bool]:  # noqa: ARG001
-    """Turn the motor for one step."""
+    """Apply the motor for one step."""
     a, b, c, d = state[0], state[1], state[2], state[3]
     torque, half = action - 1.0, 0.5 * SECONDS
     c1, d1 = accelerations(a, b, c, d, torque)

@@ -4,19 +4,19 @@
     step(state, action, stream)    change state; give (reward, whether the episode is over)
     observe(state, values)         write the observation, all of its entries
 
-An observation that is mostly zeros is better given by its other entries: a soft one-hot of 64 with 4 of them costs a
-linear policy 4 products per action rather than 64. For it, `observe` has one argument more:
+If most entries of an observation are 0, it is better to give only the others: for a soft one-hot of 64 entries, 4 of
+them not 0, a linear policy computes 4 products per action rather than 64. Then `observe` has one more argument:
 
     observe(state, indices, values) -> count    write `count` pairs of index and value
 
-The loop plays many episodes side by side, `state`, `stream`, `indices` and `values` being views of its arrays: take
-entries of them by index. Functions without branches run several episodes per instruction: write `a if c else b` and
-`(x > 1) | (y > 1)` rather than `if` and `or`, and take exp, sine and cosine from `riskgrad.kernels.elementary`. Others
-run one after the other; the answers are the same.
+The loop plays many episodes side by side, and `state`, `stream`, `indices` and `values` are views of its arrays: read
+and write their entries by index. If the functions have no branches, one instruction processes several episodes: write
+`a if c else b` and `(x > 1) | (y > 1)` rather than `if` and `or`, and take exp, sine and cosine from
+`riskgrad.kernels.elementary`. Functions with branches process one episode after the other, with the same results.
 
-Numba compiles the loop together with the three functions. It can keep the result on disk only for a function that
-stands in a file, so an environment that is to start at once names its own loop, five lines at the end of its file (see
-`cart_pole`); without it the loop is compiled in each process, a few seconds at its first use.
+Numba compiles the loop together with the three functions. It can keep compiled code on disk only for functions that are
+defined in a file. So an environment that should start at once defines its own loop at the end of its file (see
+`cart_pole`); otherwise the loop is compiled in each process, which takes a few seconds at its first use.
 """
 
 import importlib
@@ -34,7 +34,7 @@ from riskgrad.kernels.lane_state import writes_all_entries
 
 
 class EnvShape(NamedTuple):
-    """The numbers of a compiled environment, as the file of a twin states them beside its functions."""
+    """The sizes and limits of a compiled environment, stated in the file of its functions; see `CompiledEnv`."""
 
     id: str
     state_size: int
@@ -49,7 +49,7 @@ class CompiledEnv:
     """An environment with finitely many actions whose steps run as machine code.
 
     Attributes:
-        id: its name; that of the Gymnasium environment whose twin it is, where there is one.
+        id: its name; for the twin of a Gymnasium environment, the id of that.
         reset: numba function (state [k], stream).
         step: numba function (state [k], action, stream) -> (reward, over).
         observe: numba function (state [k], values [n_features]), or (state [k], indices, values) -> count; both arrays
@@ -58,9 +58,9 @@ class CompiledEnv:
         n_features: length of an observation.
         n_actions: A.
         horizon: steps after which an episode is cut.
-        reward_range: smallest and largest reward of a step, where known; every step must be in it.
+        reward_range: smallest and largest reward of a step, where known; no reward may lie outside.
         one_hot: whether observations are a soft one-hot: not negative, and summing to 1.
-        play: the loop over episodes, compiled and kept on disk; None compiles one in this process.
+        play: the loop over episodes, whose compiled code is kept on disk; None compiles one in this process.
     """
 
     id: str
@@ -84,7 +84,7 @@ class CompiledEnv:
             raise InputError("observe", "take (state, values) or (state, indices, values)", self.observe)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle functions that stand in a file by their names: what is kept of them on disk is found again."""
+        """Pickle functions by module and name where possible, so that their compiled code on disk is found again."""
         return _make_again, (type(self), {part.name: _name(getattr(self, part.name)) for part in fields(self)})
 
     def __str__(self) -> str:
@@ -109,14 +109,14 @@ class CompiledEnv:
 
 
 class _Name(NamedTuple):
-    """Where a function stands."""
+    """The module and the name of a function."""
 
     module: str
     name: str
 
 
 def _name(value: Any) -> Any:
-    """Give where a function stands, where it is found there; anything else as it is."""
+    """Give the module and name of a function that can be imported by them; anything else as it is."""
     place = _Name(str(getattr(value, "__module__", "")), str(getattr(value, "__name__", "")))
     found = getattr(sys.modules.get(place.module), place.name, None) if callable(value) else None
     return place if found is value and found is not None and place.module != "__main__" else value

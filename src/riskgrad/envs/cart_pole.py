@@ -1,12 +1,13 @@
-"""CartPole-v1, compiled: a pole is to be kept upright on a cart that is pushed left (0) or right (1).
+"""CartPole-v1, compiled: a pole has to be kept upright on a cart that is pushed left (0) or right (1).
 
     state = (position x, its speed, angle of the pole, its speed)          reward 1 for each step, at most 500
 
 The equations are those of Barto, Sutton and Anderson (1983) without friction, by Euler steps of 0.02 s; a step agrees
 with Gymnasium's within 2e-15. As there, the state is kept in double precision and observed in single.
 
-Nothing in a step branches, divides or calls: the compiler makes four or eight episodes step at a time. The pole is
-never steeper than 0.21 while an episode goes on, so that short polynomials do for what depends on its angle.
+A step has no branches, divisions or calls of the C library, so that four or eight episodes are processed at a time.
+While an episode goes on, the angle of the pole is at most 0.21, so that short polynomials give its sine, its cosine and
+`agility`.
 """
 
 import math
@@ -32,7 +33,7 @@ SHAPE = EnvShape("CartPole-v1", state_size=4, n_features=4, n_actions=2, horizon
 
 @kernel
 def reset(state: FloatArray, stream: Words) -> None:
-    """Begin an episode near the middle."""
+    """Begin an episode near the middle, with the pole nearly upright."""
     for i in range(4):
         state[i] = START * (2.0 * streams.uniform(stream) - 1.0)
 
@@ -41,7 +42,8 @@ def reset(state: FloatArray, stream: Words) -> None:
 def agility(angle: float) -> float:
     """Give 1 / (SWING - POLE_SHARE cos(angle)^2), how fast a force turns the pole, within 1e-15 up to an angle of 0.22.
 
-    A minimax polynomial in the square of the angle: it is ready before the force is, where a quotient would begin then.
+    It is a minimax polynomial in the square of the angle, computed while the force is; a division would have to wait
+    for the force.
     """
     z = angle * angle
     w = z * z

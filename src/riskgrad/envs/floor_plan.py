@@ -1,12 +1,12 @@
-"""The floor plan of an environment: what a report needs to draw its episodes on a map.
+"""The floor plan of an environment, on which a report draws its episodes.
 
 An environment provides two attributes, which a report reads from `env.unwrapped`:
 
     floor_plan   a `FloorPlan`: the layout
     position     (x, y), where the walker is now
 
-That is all: a report plays the policy, notes the positions and the actions, and draws the walks. It needs to know
-neither what the policy observes nor how the environment moves.
+A report plays the policy, notes the positions and the actions, and draws the walks. It needs to know neither what the
+policy observes nor how the environment moves.
 """
 
 from collections.abc import Mapping
@@ -17,15 +17,15 @@ Cell = tuple[int, int]
 
 @dataclass(frozen=True)
 class FloorPlan:
-    """What stands where. The cell (i, j) is the square of side 1 around the position (i, j); y points upwards.
+    """The layout of an environment; the cell (i, j) is the square of side 1 around the position (i, j), y points up.
 
     Attributes:
-        columns: cells from left to right, 0 to columns - 1.
-        rows: cells from bottom to top.
+        columns: number of cells from left to right.
+        rows: number of cells from bottom to top.
         walls: cells that cannot be entered.
         goals: cells that a walk should reach.
-        hazards: cells that hurt, each with a word for it, such as "guarded".
-        start: where walks begin: left, bottom, right, top.
+        hazards: dangerous cells, each with a word for its label, such as "guarded".
+        start: the rectangle in which walks begin: left, bottom, right, top; None draws none.
         moves: the direction (right, up) in which each action means to go; None draws no arrows.
     """
 

@@ -1,8 +1,8 @@
 """The guarded maze as a Gymnasium environment, `riskgrad/GuardedMaze-v0`.
 
-The dynamics, the map and their source are in `maze`; this class only draws the random numbers, so that it and the
-compiled environment are one process. Pictures of it are made with NumPy alone. The limit of 160 steps is Gymnasium's
-`TimeLimit`.
+`maze` holds the map, the dynamics and their source; the class here only draws the random numbers, so that it has the
+same dynamics as the compiled environment. Pictures are made with NumPy alone. The limit of 160 steps is that of
+Gymnasium's `TimeLimit`.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from riskgrad.types import FloatArray
 Image = NDArray[np.uint8]
 Observation = Literal["cells", "position"]
 
-CELL: Final = 48  # pixels
+CELL: Final = 48  # side of a cell in pixels
 FLOOR, WALL, GRID = (247, 246, 242), (64, 66, 72), (226, 224, 217)
 GOAL, GUARDED, WAY, WALKER = (88, 160, 104), (208, 92, 76), (116, 146, 190), (34, 72, 140)
 
@@ -48,7 +48,7 @@ class GuardedMaze(gymnasium.Env[FloatArray, np.int64]):
         render_mode: "rgb_array" for pictures, or None.
 
     Attributes:
-        floor_plan: what stands where, for pictures of what a policy does.
+        floor_plan: the layout, on which reports draw the walks of a policy.
     """
 
     floor_plan: Final = PLAN
@@ -103,7 +103,7 @@ class GuardedMaze(gymnasium.Env[FloatArray, np.int64]):
 
     @property
     def position(self) -> tuple[float, float]:
-        """Where the walker is, (x, y)."""
+        """The position of the walker, (x, y)."""
         return float(self._state[0]), float(self._state[1])
 
     def _observation(self) -> FloatArray:
@@ -117,7 +117,7 @@ class GuardedMaze(gymnasium.Env[FloatArray, np.int64]):
 
 
 def draw_maze(path: Sequence[tuple[float, float]]) -> Image:
-    """Draw the maze and the positions of a walk, the last one as the walker, y upwards: [384, 384, 3]."""
+    """Give an image [384, 384, 3] of the maze and a walk, with the walker at its last position; y points upwards."""
     image = _ground()
     for (x, y), (to_x, to_y) in pairwise(path):
         for part in np.linspace(0.0, 1.0, CELL // 3):

@@ -1,4 +1,4 @@
-"""The guarded maze, compiled: where a short way past a guard is best on average and ruinous once in a while.
+"""The guarded maze, compiled: a short way past a guard is best on average, but now and then very costly.
 
     7  # # # # # # # #        cells are (x, y), a position is in [0, 7]^2 and its cell is the rounded position
     6  # . . . . . . #
@@ -6,18 +6,18 @@
     4  # . . . . # . #        goal G = (6, 2), pays 16 and ends the episode
     3  # . . . . # . #        guarded cell g = (5, 1), the short way
     2  # . . . . # G #
-    1  # . . . . g . #        state = (x, y, the guard's cost while it is still to be paid, steps made)
+    1  # . . . . g . #        state = (x, y, the guard's cost or 0 once it is paid, steps made)
     0  # # # # # # # #
        0 1 2 3 4 5 6 7
 
 The problem is that of Greenberg et al., Efficient Risk-Averse Reinforcement Learning (NeurIPS 2022). A move has length
-1 and Gaussian noise of 0.2 in each coordinate, and is clipped to [0, 7]; a move whose end or midpoint is in a wall does
-not happen, and costs what any other costs. Each of the first 32 steps costs 1. In an episode a guard is there with
-probability 0.2, with a cost drawn once: 16 times an exponential number of mean 2; the first move that happens and has
-its end or midpoint in the guarded cell pays it.
+1 and Gaussian noise of 0.2 in each coordinate, and its end is clipped to [0, 7]. A move whose end or midpoint is in a
+wall does not happen. Each of the first 32 steps costs 1, but for the step that reaches the goal. In each episode the
+guard is there with probability 0.2, and the cost is drawn once: 16 times an exponential number of mean 2. The first
+move that happens and has its end or midpoint in the guarded cell pays it.
 
-`start` and `move` take their random numbers as arguments: they are all there is of the dynamics, for the Gymnasium
-environment, which draws from its own generator, and for the compiled one.
+`start` and `move` are the whole dynamics, of the Gymnasium environment and of the compiled one. They take their random
+numbers as arguments, since the Gymnasium environment draws from its own generator.
 """
 
 import numpy as np
@@ -37,7 +37,7 @@ LONGEST = 160
 PAID_STEPS = 32
 PRIZE = 16.0
 GUARD_CHANCE = 0.2
-GUARD_COST = 32.0  # 16 times an exponential number of mean 2
+GUARD_COST = 32.0  # mean of 16 times an exponential number of mean 2
 NOISE = 0.2
 START_LOW, START_HIGH = 0.6, 3.6
 GOAL, GUARDED = (6, 2), (5, 1)
@@ -50,7 +50,7 @@ WALLS[[3, 4, 5, 5, 5, 5], [5, 5, 5, 2, 3, 4]] = True
 
 @kernel
 def start(state: FloatArray, x: float, y: float, guard: float, cost: float) -> None:
-    """Begin an episode, from three uniform numbers and an exponential one of mean 1."""
+    """Begin an episode from random numbers: x, y and guard uniform on [0, 1), cost exponential with mean 1."""
     state[0] = START_LOW + (START_HIGH - START_LOW) * x
     state[1] = START_LOW + (START_HIGH - START_LOW) * y
     state[2] = GUARD_COST * cost if guard < GUARD_CHANCE else 0.0
@@ -59,7 +59,7 @@ def start(state: FloatArray, x: float, y: float, guard: float, cost: float) -> N
 
 @kernel
 def move(state: FloatArray, action: int, east: float, north: float) -> tuple[float, bool]:
-    """Make a step with two standard normal numbers; give the reward and whether the goal is reached."""
+    """Make a step with standard normal numbers east and north; give the reward and whether the goal is reached."""
     x, y = state[0], state[1]
     to_x = min(max(x + MOVES[action, 0] + NOISE * east, 0.0), SIZE - 1.0)
     to_y = min(max(y + MOVES[action, 1] + NOISE * north, 0.0), SIZE - 1.0)
@@ -122,7 +122,7 @@ def play_on_positions(first: int, last: int, job: Job, trace: Trace) -> None:
 
 
 def check_observation(observation: str) -> str:
-    """Check how the maze is to be observed."""
+    """Check the name of an observation and give it."""
     check_word("observation", observation, ["cells", "position"])
     return observation
 

@@ -1,9 +1,9 @@
-"""MountainCar-v0, compiled: a car too weak for its hill has to swing up; it is pushed left (0), not (1) or right (2).
+"""MountainCar-v0, compiled: a car too weak for its hill has to swing up; it is pushed left (0), right (2) or not (1).
 
     state = (position, speed)          reward -1 for each step, at most 200; over at position 0.5
 
-The equations are those of Moore (1990), computed in the order in which Gymnasium computes them; both agree within the
-last bit of a cosine. As there, the state is kept in double precision and observed in single.
+The equations are those of Moore (1990), computed in the same order as in Gymnasium; results differ at most by the last
+bit of a cosine. As there, the state is kept in double precision and observed in single.
 """
 
 from riskgrad.envs.base import EnvShape
@@ -30,7 +30,7 @@ def reset(state: FloatArray, stream: Words) -> None:
 
 @kernel
 def step(state: FloatArray, action: int, stream: Words) -> tuple[float, bool]:  # noqa: ARG001
-    """Push for one step; the left end is a wall that takes all speed."""
+    """Push for one step; at the left end the speed becomes 0."""
     position, speed = state[0], state[1]
     speed += (action - 1) * FORCE + sin_cos(3.0 * position)[1] * (-GRAVITY)
     speed = min(max(speed, -FASTEST), FASTEST)

@@ -1,4 +1,4 @@
-"""Which Gymnasium ids have a compiled twin."""
+"""The compiled twins of Gymnasium environments, by id."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -11,11 +11,11 @@ from riskgrad.envs.base import CompiledEnv
 from riskgrad.envs.maze import compiled_maze
 from riskgrad.kinds import checks_kinds
 
-OWN = ("gymnasium.envs.classic_control.", "riskgrad.envs.")  # where the environments with a twin are
+OWN = ("gymnasium.envs.classic_control.", "riskgrad.envs.")  # modules of the environments with a twin
 
 
 def _classic(file: Any) -> Callable[[], CompiledEnv]:
-    """Give what makes the environment of a file, from its shape and its functions."""
+    """Give a function that makes the environment of a file from its shape and its functions."""
 
     def make() -> CompiledEnv:
         functions = {name: getattr(file, name) for name in ("reset", "step", "observe", "play")}
@@ -33,9 +33,9 @@ TWINS: Mapping[str, Callable[..., CompiledEnv]] = {
 
 @checks_kinds
 def compiled_twin(identifier: str, options: Mapping[str, Any] | None = None) -> CompiledEnv | None:
-    """Give the compiled twin of a Gymnasium id, or None where there is none that knows the options.
+    """Give the compiled twin of a Gymnasium id, or None where there is none that takes the options.
 
-    An id that was registered anew, for another environment, has none either.
+    An id that was registered again, for another environment, step limit or wrapper, has no twin either.
 
     Args:
         identifier: the id, such as "CartPole-v1".

@@ -1,4 +1,4 @@
-"""How certain an estimate is: certified and bootstrap intervals, as a table; and statistics over seeds."""
+"""How certain estimates are: tables of certified and bootstrap intervals, and statistics over seeds."""
 
 from riskgrad.evaluation.band import Band, law_band
 from riskgrad.evaluation.bootstrap import Bootstrap, bootstrap_intervals

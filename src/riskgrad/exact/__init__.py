@@ -1,4 +1,4 @@
-"""The truth for finite MDPs: the law of the return, the value of a risk measure, its gradient, the best policy."""
+"""Exact results for finite MDPs: the law of the return, the value of a risk measure, its gradient, the best policy."""
 
 from riskgrad.exact.law import return_law
 from riskgrad.exact.optimal import best_deterministic

@@ -1,8 +1,9 @@
-"""A finite model under one policy, as a graph over which mass moves.
+"""A finite model as a graph, along whose edges a policy moves probability mass.
 
-Once a policy is fixed, its actions no longer matter to the law of the return: an edge is a distinct (state, next
-state, reward, ends), and its weight is the chance of taking it, summed over actions. One more node, the sink, is
-where episodes that are over go. Edges are sorted by where they lead, since mass is gathered node by node.
+The nodes are the states and one more, the sink, to which episodes go when they are over. An edge is a distinct (state,
+node, reward): all outcomes that lead from a state to a node with a reward share it, whatever the action, and under a
+policy its weight is the sum of their chances. Edges are sorted by the node to which they lead, since mass is summed
+node by node.
 """
 
 from dataclasses import dataclass
@@ -40,13 +41,13 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The edges that one policy uses, all that a step of the recursion needs.
+    """The edges that a policy can take, as a step of the recursion needs them.
 
     Attributes:
-        edges: which edges of the graph they are [E'].
-        source: where each begins [E'].
-        reward: the reward of each [E'].
-        weight: chance of each, given its source, positive [E'].
+        edges: their indices in the graph [E'].
+        source: where each edge begins [E'].
+        reward: the reward of each edge [E'].
+        weight: the chance of each edge, given its source; positive [E'].
         incoming: edges into node j are incoming[j]:incoming[j + 1] [S + 2].
     """
 
@@ -59,9 +60,9 @@ class Step:
 
 @lru_cache(maxsize=16)
 def graph_of(mdp: FiniteMDP, last: bool) -> Graph:
-    """Give the edges of a step; in the last one before the horizon every edge leads to the sink.
+    """Give the edges of a step; in the `last` step before the horizon every edge leads to the sink.
 
-    Models are frozen, so the graphs of the last few are remembered: a search over policies builds them once.
+    Models are frozen, so recent graphs are cached: a search over policies builds them once.
     """
     sources = np.repeat(np.arange(mdp.n_states * mdp.n_actions), np.diff(mdp.offsets)) // mdp.n_actions
     ends = np.ones_like(mdp.ends) if last else mdp.ends
@@ -77,7 +78,7 @@ def graph_of(mdp: FiniteMDP, last: bool) -> Graph:
 
 
 def step_of(mdp: FiniteMDP, graph: Graph, table: FloatArray) -> Step:
-    """Weigh the edges by a policy table [S, A] and keep those that the policy can take."""
+    """Give the edges that a policy table [S, A] can take, with their weights."""
     chances = mdp.probabilities * np.repeat(table.ravel(), np.diff(mdp.offsets))
     weight = np.bincount(graph.outcome_edge, weights=chances, minlength=len(graph.source)).astype(np.float64)
     used = np.flatnonzero(weight > 0.0)

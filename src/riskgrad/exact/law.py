@@ -1,25 +1,26 @@
 """The exact law of the return of a policy, by dynamic programming over (time, state, accumulated return).
 
-What merges, and why that is safe. Two episodes that meet in a state with the same accumulated return have the same
-future, so their mass is added. Sums of rounded numbers that are equal on paper may differ in the last bits, so "the
-same" means: within `width` of the smallest atom of a cluster, where
+An atom is an accumulated return of episodes that are in the same state at the same time, with their probability mass.
+Episodes with the same time, state and accumulated return have the same future, so their mass is added. Sums that are
+equal in exact arithmetic may differ in the last bits, so atoms are merged if they are within `width` of the smallest
+atom of a cluster, where
 
     width = 2 (T + 4) eps M_r,   eps = 2^-53,   M_r = max |reward| (1 + gamma + ... + gamma^(T - 1)),   T = horizon.
 
-An accumulated return is rounded at most T + 4 times by at most eps M_r, so equal returns always are within `width`.
-If returns that differ do so by more than 2 `width` (integers do as long as T M_r < 10^14, and so does any natural unit
-of money or time), then exactly the equal ones merge, and at discount 1 with integer rewards every atom is exact. If
-some differ by less, they may merge too; an atom then moves by at most `width` per step, T `width` in all, which is
-about T^2 times the rounding of M_r itself: no risk measure that is monotone and shifts with the return moves by more.
+An accumulated return is rounded at most T + 4 times by at most eps M_r, so equal returns are always within `width`.
+If different returns differ by more than 2 `width` (integers do if T M_r < 10^14, and so do amounts in any usual unit of
+money or time), then exactly the equal ones merge, and at discount 1 with integer rewards every atom is exact. If some
+differ by less, they may merge too; an atom then moves by at most `width` per step, T `width` in all, which is about T^2
+times the rounding of M_r itself. No risk measure that is monotone and shifts with the return changes by more.
 
-What limits the computation is the number of atoms. At discount 1 with a few distinct rewards it stays small; below 1
-every history may have a return of its own. `TooLargeError` says how many there are, and `grid=h` takes `width` = h:
-the lower law merges clusters into their smallest atom, the upper law into their largest, so that
+The number of atoms limits the computation. At discount 1 with a few distinct rewards it stays small; below 1 every
+history may have its own return. `TooLargeError` says how many atoms there are, and `grid=h` takes `width` = h: the
+lower law merges clusters into their smallest atom, the upper law into their largest, so that
 
     R_lower <= R <= R_upper  on one probability space, each within (T + 1) h of R,
 
 which is first-order stochastic dominance, and rho(lower) <= rho(R) <= rho(upper) for every monotone risk measure. An
-atom moves only where others are within h of it, so the bracket is usually far narrower than 2 (T + 1) h.
+atom moves only if others are within h of it, so that the two laws are usually much closer than 2 (T + 1) h.
 """
 
 from dataclasses import dataclass
@@ -41,7 +42,7 @@ MAX_ATOMS = 10_000_000
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """Mass after some steps: the atoms of node j are the rows begin[j]:begin[j + 1], the last node is the sink.
+    """The atoms after some steps: those of node j are begin[j]:begin[j + 1], and the last node is the sink.
 
     Attributes:
         values: accumulated returns, increasing within a node [n].
@@ -55,7 +56,7 @@ class Layer:
 
     @property
     def end_atoms(self) -> tuple[FloatArray, FloatArray]:
-        """The atoms (values, masses) of the episodes that ended in the last step."""
+        """The atoms (values, masses) in the sink: episodes that ended in the step before this layer."""
         return self.values[self.begin[-2] :], self.masses[self.begin[-2] :]
 
 
@@ -76,11 +77,11 @@ def return_law(
     Args:
         mdp: the model.
         policy_table: probability of each action in each state [S, A]; rows of terminal states are ignored.
-        grid: None for the exact law, or the width h of clusters for a pair of laws that bracket it.
-        max_atoms: largest number of (state, accumulated return) to keep at a time, 16 bytes each; more is refused.
+        grid: None for the exact law, or the width h of clusters for a lower and an upper law.
+        max_atoms: largest number of atoms to keep at a time, 16 bytes each; more are refused.
 
     Returns:
-        the law; with `grid`, the pair (lower, upper), between which it lies in first-order stochastic dominance.
+        the law; with `grid`, the pair (lower, upper), between which the law lies in first-order stochastic dominance.
     """
     max_atoms = check_count("max_atoms", max_atoms)
     table = check_table(mdp, policy_table)
@@ -95,7 +96,7 @@ def return_law(
 
 
 def rounding_width(mdp: FiniteMDP) -> float:
-    """Say how far apart two accumulated returns can be that are equal on paper; see the module docstring."""
+    """Give how far apart rounding can put accumulated returns that are equal; see the module docstring."""
     largest = float(np.max(np.abs(mdp.rewards))) * float(np.sum(mdp.discount ** np.arange(mdp.horizon)))
     return (mdp.horizon + 4) * float(np.finfo(np.float64).eps) * largest
 
@@ -117,10 +118,10 @@ def layers(
         width: width of clusters.
         max_atoms: largest number of atoms at a time, or in all when `keep`.
         sign: -1 mirrors all rewards, so that clusters keep their largest atom.
-        keep: keep whole layers, for a backward pass; otherwise only what ended in each.
+        keep: whether to keep whole layers, for a backward pass, rather than only the episodes that ended in each.
 
     Returns:
-        layers 0, ..., T; layer t holds what is alive after t steps and what ended in step t.
+        layers 0, ..., T; layer t holds the episodes that go on after t steps and those that ended in step t.
     """
     inner, last = (step_of(mdp, graph_of(mdp, last=flag), table) for flag in (False, True))
     begun = np.flatnonzero(mdp.start > 0.0)
@@ -146,7 +147,7 @@ def shifts(mdp: FiniteMDP, step: Step, t: int, sign: float = 1.0) -> FloatArray:
 
 
 def final_law(kept: list[Layer], width: float) -> DiscreteLaw:
-    """Gather the episodes that ended in any step."""
+    """Give the law of the returns of the episodes that ended in any step."""
     values = np.concatenate([layer.end_atoms[0] for layer in kept])
     masses = np.concatenate([layer.end_atoms[1] for layer in kept])
     order = np.argsort(values, kind="stable")

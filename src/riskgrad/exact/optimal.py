@@ -1,9 +1,9 @@
 """The best deterministic policy of a small model, by trying them all.
 
-A policy that Gibbs policies can come arbitrarily close to is stationary: it knows the state, but neither the time nor
-what it has earned. Among such policies no dynamic program finds the best one for a risk measure, and none finds the
-best mean when the horizon binds, so all A^(states that can be reached) of them are tried; each takes one exact law.
-For a tail measure a randomized policy may do better still.
+Gibbs policies are stationary: their actions depend on the state, but neither on the time nor on the rewards so far; so
+are the deterministic policies that they can approximate. No dynamic program finds the best stationary policy for a
+risk measure, nor for the mean if the horizon cuts episodes off. So all A^(states that can be reached) deterministic
+ones are tried, and the exact law of each is computed. For a tail measure a randomized policy may be better still.
 """
 
 from collections.abc import Iterator
@@ -33,13 +33,13 @@ def best_deterministic(
         max_policies: more candidates than this are refused.
 
     Returns:
-        its action in each state [S] (0 where it never acts), and the law; the first one found, if several are best.
+        its action in each state [S] (0 in states that no episode reaches) and the law; the first if several are best.
     """
     return max(deterministic_laws(mdp, max_policies), key=lambda candidate: rho.value(candidate[1]))
 
 
 def deterministic_laws(mdp: FiniteMDP, max_policies: int = MAX_POLICIES) -> Iterator[tuple[IntArray, DiscreteLaw]]:
-    """Give every deterministic stationary policy, as its action in each state [S], with the law of its return."""
+    """Yield every deterministic stationary policy, as its action in each state [S], with the law of its return."""
     acting = np.flatnonzero(mdp.reachable)
     count = mdp.n_actions ** len(acting)
     if count > max_policies:

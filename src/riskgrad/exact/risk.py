@@ -1,18 +1,19 @@
 """The exact risk of a policy, and its gradient in the policy's parameters by the adjoint of the law's recursion.
 
 With Z the sum of an episode's scores, every smooth risk measure has grad rho = E[influence(R) Z]; for a distortion
-this is `lm:nabla_rho_g` integrated by parts. Writing Z out and conditioning on what an episode knows when it acts,
+this is `lm:nabla_rho_g` integrated by parts. Writing out Z and conditioning on the time t, the state s, the accumulated
+return x and the action a,
 
     grad rho = sum_{s, a} D[s, a] pi(a | s) grad log pi(a | s),
     D[s, a] = sum_{t, x} P(S_t = s, accumulated return x) E[influence(R) | t, s, x, a].
 
-The conditional expectation is an adjoint: it is seeded with the influence of the final returns and pulled back step
-by step over the layers of the forward pass. So the cost is one forward and one backward pass, a small multiple of the
-law's, and the number of parameters only enters through the policy's own sum of scores.
+The conditional expectation is an adjoint: it starts as the influence of the final returns and is pulled back step by
+step through the layers of the forward pass. The cost is one forward and one backward pass, a small multiple of the cost
+of the law; the number of parameters matters only for the policy's sum of scores.
 
-A distortion with a kink, such as CVaR, has a gradient unless the law jumps across it at an end of an atom, that is
-P(R > x) = 1 - alpha for an atom x; there it has one-sided derivatives only, and the gradient given is the one that
-the measure's `influence` picks.
+A distortion with a kink, such as that of CVaR, has a gradient unless the kink is at the edge of an atom, that is,
+P(R > x) = 1 - alpha for an atom x. There it has only one-sided derivatives, and the result is the gradient for the
+measure's `influence`.
 """
 
 import numpy as np
@@ -55,14 +56,14 @@ def policy_table(mdp: FiniteMDP, policy: Policy, theta: ArrayLike) -> FloatArray
 def gradient(
     mdp: FiniteMDP, policy: Policy, theta: ArrayLike, rho: RiskMeasure, max_atoms: int = MAX_ATOMS
 ) -> Gradient:
-    """Give the gradient of the risk measure of a policy's return, exactly: `.vector` [d], without an error.
+    """Give the exact gradient of the risk measure of a policy's return: `.vector` [d], with a standard error of 0.
 
     Args:
         mdp: the model.
         policy: a policy over its states, such as `TabularGibbs`.
         theta: its parameters [d].
         rho: a risk measure with an influence function.
-        max_atoms: largest number of (time, state, accumulated return) to keep, since the backward pass needs them all.
+        max_atoms: largest number of atoms of all times together, since the backward pass needs them all.
     """
     table = check_table(mdp, policy_table(mdp, policy, theta))
     coefficients = table * action_values(mdp, table, rho, check_count("max_atoms", max_atoms))
@@ -71,12 +72,12 @@ def gradient(
 
 
 def action_values(mdp: FiniteMDP, table: FloatArray, rho: RiskMeasure, max_atoms: int = MAX_ATOMS) -> FloatArray:
-    """Give D [S, A] of the module docstring for a checked policy table; right wherever pi(a | s) > 0."""
+    """Give D [S, A] of the module docstring for a checked policy table; only right where pi(a | s) > 0."""
     width = rounding_width(mdp)
     kept = layers(mdp, table, width, max_atoms, keep=True)
     law = final_law(kept, width)
     influence = np.asarray(rho.influence(law.values, law.probabilities), dtype=np.float64)
-    # scores have mean zero, so a constant changes nothing but the rounding
+    # scores have mean zero, so subtracting a constant changes only the rounding
     seeds = influence - np.sum(law.probabilities * influence)
     carried = np.zeros(len(mdp.rewards))
     adjoint = np.zeros(len(kept[-1].values))
@@ -109,8 +110,8 @@ def action_values(mdp: FiniteMDP, table: FloatArray, rho: RiskMeasure, max_atoms
 
 
 def _seed(adjoint: FloatArray, layer: Layer, law: DiscreteLaw, seeds: FloatArray) -> None:
-    """Set the adjoints of what ended in this layer to the influence of its final return."""
+    """Set the adjoint of each episode that ended in this layer to the influence of its return."""
     values, _ = layer.end_atoms
     where = np.searchsorted(law.values, values, side="right") - 1
-    # an atom whose mass underflowed to zero may lie below the law's first
+    # an atom whose mass underflowed to zero may lie below the first atom of the law
     adjoint[layer.begin[-2] :] = seeds[np.maximum(where, 0)]

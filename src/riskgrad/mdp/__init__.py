@@ -1,4 +1,4 @@
-"""Finite MDPs: the model, how to read one from Gymnasium, and small examples in which risk matters."""
+"""Finite MDPs: the model, a reader for Gymnasium environments, and small examples in which risk matters."""
 
 from riskgrad.mdp.from_gym import from_gymnasium
 from riskgrad.mdp.model import FiniteMDP

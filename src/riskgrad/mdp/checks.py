@@ -1,4 +1,4 @@
-"""What a finite model must satisfy, each refusal in one line that names the state, the action and the value got."""
+"""Checks of a finite model; an error names the argument or the state and action, the rule, and the value got."""
 
 import importlib
 from typing import Any
@@ -12,16 +12,16 @@ from riskgrad.mdp.outcomes import Outcomes
 from riskgrad.types import FloatArray
 
 ROW_TOLERANCE = 1e-6
-MOST_OUTCOMES = 10_000_000  # of a model that is made step by step, at about a microsecond each
+MOST_OUTCOMES = 10_000_000  # most outcomes of a model that is built in Python, which takes about a microsecond each
 
 
 def refuse_large(name: str, value: int, outcomes: int) -> None:
-    """Refuse a size that makes a model of more outcomes than anybody would wait for.
+    """Refuse a size with which a model has so many outcomes that building it takes too long.
 
     Args:
         name: the argument, in the user's words.
-        value: what it is.
-        outcomes: how many the model would have.
+        value: its value.
+        outcomes: how many outcomes the model would have.
     """
     if outcomes > MOST_OUTCOMES:
         raise TooLargeError(name, f"leave at most {MOST_OUTCOMES:,} outcomes", value)
@@ -67,7 +67,7 @@ def terminal_mask(terminal: ArrayLike, n_states: int) -> NDArray[np.bool_]:
 
 
 def reachable_states(outcomes: Outcomes, start: FloatArray, terminal: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Say which states some episode can act in, of any policy and any length; a mask [S]."""
+    """Give the mask [S] of the states in which some policy can act if episodes are long enough."""
     sources = outcomes.rows // outcomes.n_actions
     moves = (outcomes.probabilities > 0.0) & ~outcomes.ends & ~terminal[outcomes.next_states] & ~terminal[sources]
     sources, targets = sources[moves], outcomes.next_states[moves]
@@ -75,11 +75,11 @@ def reachable_states(outcomes: Outcomes, start: FloatArray, terminal: NDArray[np
 
 
 def _follow(sources: NDArray[Any], targets: NDArray[Any], begins: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Say which of n nodes some path of edges leads to from those where it may begin; in time linear in the edges."""
-    csgraph: Any = importlib.import_module("scipy.sparse.csgraph")  # heavy, and not typed
+    """Give the mask [n] of the nodes in `begins` [n] and all that edges lead to from there, in linear time."""
+    csgraph: Any = importlib.import_module("scipy.sparse.csgraph")  # slow to import, and not typed
     sparse: Any = importlib.import_module("scipy.sparse")
     n, first = len(begins), np.flatnonzero(begins)
-    # one more node leads to all first ones, so that one walk is enough
+    # one more node leads to all first ones, so that a single search is enough
     tails, heads = np.append(sources, np.full(len(first), n)), np.append(targets, first)
     edges: Any = sparse.csr_array((np.ones(len(tails)), (tails, heads)), shape=(n + 1, n + 1))
     found: Any = csgraph.breadth_first_order(edges, n, directed=True, return_predecessors=False)
@@ -89,9 +89,9 @@ def _follow(sources: NDArray[Any], targets: NDArray[Any], begins: NDArray[np.boo
 
 
 def check_rows(outcomes: Outcomes, reachable: NDArray[np.bool_], terminal: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Refuse rows that are no distribution; return the mask of terminal states [S].
+    """Refuse rows that are no distribution, and rewards that are not usable; return the mask of terminal states [S].
 
-    States that no episode reaches and that lack a row count as terminal, see the module docstring of the model.
+    States that no episode reaches and that lack a row count as terminal; see the module docstring of `mdp.model`.
     """
     acting = ~terminal[outcomes.rows // outcomes.n_actions]
     _refuse("probability", "be at least 0", outcomes, acting & ~(outcomes.probabilities >= 0.0), outcomes.probabilities)

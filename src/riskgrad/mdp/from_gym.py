@@ -1,14 +1,13 @@
 """Read a finite model from a Gymnasium environment that has a table of outcomes.
 
-FrozenLake, CliffWalking and Taxi hold their dynamics in `unwrapped.P` and their first state in
-`unwrapped.initial_state_distrib`. The step limit is not in the table but in how the environment was made, and it is
-part of what the return is: `gymnasium.make("FrozenLake-v1", map_name="8x8")` stops after 100 steps, "FrozenLake8x8-v1"
-after 200, on the same map. So by default the horizon is that of the environment as it was made, and where there is none
-(CliffWalking) it has to be given.
+FrozenLake, CliffWalking and Taxi hold their dynamics in `unwrapped.P` and the distribution of the first state in
+`unwrapped.initial_state_distrib`. The step limit, on which the return depends, is not in the table: on the same map
+`gymnasium.make("FrozenLake-v1", map_name="8x8")` stops after 100 steps and "FrozenLake8x8-v1" after 200. So the horizon
+is by default the step limit of the environment that is read; CliffWalking has none, and the horizon has to be given.
 
-A wrapper may change rewards or observations without changing the table, and so may an option of the environment (Taxi's
-fickle passenger), or a class that is derived from it and has a `step` or `reset` of its own. All are refused, since a
-model that differs from its environment would be silently wrong.
+A wrapper may change rewards or observations without changing the table. So may an option of the environment (Taxi's
+fickle passenger), or a derived class with its own `step` or `reset`. All of these are refused, since the model would
+differ from its environment without a warning.
 """
 
 from typing import Any
@@ -21,7 +20,7 @@ from riskgrad.kinds import checks_kinds
 from riskgrad.making import explain_failure, time_limit
 from riskgrad.mdp.model import FiniteMDP
 
-TOY_TEXT = "gymnasium.envs.toy_text."  # whose tables are complete
+TOY_TEXT = "gymnasium.envs.toy_text."  # the environments there have complete tables
 # wrappers that leave observations, rewards and dynamics as they are; the limit of TimeLimit is the model's horizon
 HARMLESS = (OrderEnforcing, PassiveEnvChecker, RecordEpisodeStatistics, TimeLimit)
 
@@ -39,7 +38,7 @@ def from_gymnasium(
         kwargs: options for `gymnasium.make`, such as is_slippery=True; only with an id.
 
     Returns:
-        the model; an environment that has no table of outcomes is refused.
+        the model; an environment without a table of outcomes is refused.
     """
     if not isinstance(env, str):
         if kwargs:
@@ -54,7 +53,7 @@ def from_gymnasium(
 
 
 def has_table(env: "gymnasium.Env[Any, Any]") -> bool:
-    """Whether an environment has a complete table of outcomes."""
+    """Say whether an environment has a complete table of outcomes."""
     if not hasattr(env.unwrapped, "P") or not hasattr(env.unwrapped, "initial_state_distrib"):
         return False
     try:

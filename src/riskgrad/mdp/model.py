@@ -6,11 +6,13 @@ Taking action a in state s draws one of the outcomes of (s, a): a next state, a 
 episode ends on such an outcome or after `horizon` steps (`eq:M_e`), whichever comes first; its return is the sum of
 discount^t * reward over its steps t = 0, 1, ... (`eq:Rtheta`). A discount of 1 is allowed: the horizon keeps it finite.
 
-What is decided here, and why:
+How models are stored and checked:
 
-- Outcomes, not arrays [S, A, S], are what is stored, because the reward may be random given (s, a, s'), and because
-  real models are sparse. Equal outcomes of one (s, a) are merged, in the order (next state, reward).
-- Rows must sum to 1 within 1e-6, so that tables kept in single precision pass, and are then divided by their sum.
+- Outcomes are stored rather than arrays [S, A, S], because the reward may be random given (s, a, s'), and because
+  real models are sparse. Equal outcomes of one (s, a) are merged, and its outcomes are sorted by next state, reward
+  and `ends`.
+- The probabilities of a row, the outcomes of one (s, a), must sum to 1 within 1e-6, so that tables kept in single
+  precision pass; they are then divided by their sum.
 - A state that can be reached needs a row for every action. A state that no episode can reach may lack rows: it is
   treated as terminal, which changes no return. Rows given for a terminal state are ignored for the same reason.
 """
@@ -52,12 +54,12 @@ class FiniteMDP:
         horizon: as given.
         discount: as given.
         start: distribution of the first state [S].
-        terminal: whether an episode is over on entering the state [S]; such states have no outcomes.
+        terminal: whether an episode is over when it enters the state [S]; such states have no outcomes.
         offsets: outcomes of (s, a) are the rows `offsets[s * A + a]:offsets[s * A + a + 1]`, [S * A + 1].
         probabilities: of each outcome, positive [K].
         next_states: [K].
         rewards: [K].
-        ends: whether the episode is over after the outcome [K]; true for all that lead into a terminal state.
+        ends: whether the episode is over after the outcome [K]; true for all outcomes that lead to a terminal state.
     """
 
     n_states: int
@@ -93,16 +95,16 @@ class FiniteMDP:
         discount: float = 1.0,
         terminal: ArrayLike = (),
     ) -> "FiniteMDP":
-        """Make a model from lists of outcomes, in which one (s, a, s') may have several rewards.
+        """Make a model from lists of outcomes, where one (s, a, s') may have several rewards.
 
         Args:
             outcomes: `outcomes[s][a]` is a list of (probability, next state, reward, ends), as in a Gymnasium toy-text
-                table. `ends` says that the episode is over after the outcome, wherever it leads.
+                table. `ends` says whether the episode is over after the outcome, wherever that leads.
             start: a state, or a distribution over states [S].
             horizon: largest number of steps of an episode, at least 1.
             discount: in (0, 1].
-            terminal: states in which an episode ends; those which are only ever entered by outcomes that end the
-                episode are found without being named.
+            terminal: states in which an episode ends; a state that episodes enter only by outcomes that end them need
+                not be listed.
         """
         columns = from_lists(outcomes)
         model = cls.__new__(cls)
@@ -111,7 +113,7 @@ class FiniteMDP:
 
     @cached_property
     def reachable(self) -> NDArray[np.bool_]:
-        """Which states some episode can act in, of any policy and any length; a mask [S]."""
+        """The states in which some policy can act if episodes are long enough; a mask [S]."""
         rows = np.repeat(np.arange(self.n_states * self.n_actions), np.diff(self.offsets))
         columns = (rows, self.probabilities, self.next_states, self.rewards, self.ends)
         found = reachable_states(Outcomes(self.n_states, self.n_actions, *columns), self.start, self.terminal)
@@ -127,8 +129,9 @@ class FiniteMDP:
     def return_range(self) -> tuple[float, float]:
         """The smallest and the largest return that an episode can have, by backward dynamic programming.
 
-        No episode of any policy leaves it, and a policy that gives every action a chance (each Gibbs policy does)
-        attains both ends. It lies within [-M_r, M_r], the bound stated after `eq:Rtheta`, and is usually much tighter.
+        The return of every episode lies in this range, and a policy that takes every action with positive probability,
+        as Gibbs policies do, attains both ends. The range lies within [-M_r, M_r], the bound stated after `eq:Rtheta`,
+        and is usually much narrower.
         """
         filled = np.flatnonzero(np.diff(self.offsets) > 0)
         by_state = np.searchsorted(filled, np.arange(0, self.n_states * self.n_actions, self.n_actions))
@@ -145,8 +148,8 @@ class FiniteMDP:
     def dense(self) -> tuple[FloatArray, FloatArray]:
         """Give transition [S, A, S] and mean reward [S, A, S]; rows of terminal states are zero.
 
-        The mean reward of a transition is all that arrays can hold: where the reward is random given (s, a, s'), they
-        have the same mean return as the model, and another law.
+        Arrays cannot hold every model. Where the reward is random given (s, a, s'), they have the same mean return as
+        the model, but another law. Where an outcome ends an episode in a state that is not terminal, the end is lost.
         """
         shape = (self.n_states * self.n_actions, self.n_states)
         rows = np.repeat(np.arange(shape[0]), np.diff(self.offsets))
@@ -173,7 +176,7 @@ def _fill(
     horizon: int,
     discount: float,
 ) -> None:
-    """Check what was given and set the fields of a new model."""
+    """Check the parts of a new model and set its fields."""
     n_states, n_actions = given.n_states, given.n_actions
     first = start_distribution(start, n_states)
     is_terminal = terminal_mask(terminal, n_states)
@@ -204,7 +207,7 @@ def _fill(
 
 
 def _entered_by_ends(outcomes: Outcomes, terminal: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which states are the target of an outcome that ends the episode; a mask [S]."""
+    """Give the mask [S] of the states that outcomes which end an episode lead to, except from terminal states."""
     entered = np.zeros(outcomes.n_states, dtype=np.bool_)
     entered[outcomes.next_states[outcomes.ends & ~terminal[outcomes.rows // outcomes.n_actions]]] = True
     return entered

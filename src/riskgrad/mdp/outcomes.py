@@ -16,16 +16,16 @@ from riskgrad.types import FloatArray, IntArray
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """One line per outcome: what may happen after an action; rows[i] = s * A + a, never decreasing.
+    """The outcomes of a model, what may happen after each action in each state, sorted by `rows`.
 
     Attributes:
         n_states: S.
         n_actions: A.
-        rows: the (state, action) of the outcome, s * A + a [K].
-        probabilities: [K].
-        next_states: [K].
-        rewards: [K].
-        ends: whether the episode is over after it [K].
+        rows: s * A + a of the state s and action a of each outcome, never decreasing [K].
+        probabilities: of each outcome [K].
+        next_states: of each outcome [K].
+        rewards: of each outcome [K].
+        ends: whether the episode is over after the outcome [K].
     """
 
     n_states: int
@@ -37,12 +37,12 @@ class Outcomes:
     ends: NDArray[np.bool_]
 
     def pair(self, row: int) -> str:
-        """Name a row in the user's words."""
+        """Give the state and the action of a row in words, for messages."""
         return f"(state {row // self.n_actions}, action {row % self.n_actions})"
 
 
 def from_arrays(transition: ArrayLike, reward: ArrayLike) -> Outcomes:
-    """Read arrays [S, A, S]; entries of probability zero are dropped, and their rewards never looked at."""
+    """Read arrays [S, A, S]; entries of probability zero are dropped, and their rewards may be anything."""
     chances, payoffs = as_reals("transition", transition), as_reals("reward", reward)
     if chances.ndim != 3 or chances.shape[0] != chances.shape[2] or chances.size == 0:
         raise InputError("transition", "have shape [S, A, S]", f"shape {chances.shape}")
@@ -54,7 +54,7 @@ def from_arrays(transition: ArrayLike, reward: ArrayLike) -> Outcomes:
         )
         raise InputError("reward", f"have the shape of transition, {chances.shape}", f"shape {payoffs.shape}", advice)
     n_states, n_actions, _ = chances.shape
-    # not "> 0": a negative or NaN entry must survive to be refused by name
+    # not "> 0": negative and NaN entries are kept, so that a later check refuses them by name
     states, actions, targets = np.nonzero(chances != 0.0)
     return Outcomes(
         n_states,
@@ -68,7 +68,7 @@ def from_arrays(transition: ArrayLike, reward: ArrayLike) -> Outcomes:
 
 
 def from_lists(outcomes: Sequence[Any] | Mapping[int, Any]) -> Outcomes:
-    """Read outcomes[s][a] = list of (probability, next state, reward, ends), lists or dicts keyed 0, 1, ..."""
+    """Read outcomes[s][a], a list of (probability, next state, reward, ends); dicts must have the keys 0, 1, ..."""
     states = _in_order("outcomes", outcomes)
     table = [_in_order(f"outcomes[{s}]", state) for s, state in enumerate(states)]
     n_states, n_actions = len(table), len(table[0])
@@ -98,10 +98,10 @@ def from_lists(outcomes: Sequence[Any] | Mapping[int, Any]) -> Outcomes:
 
 
 def merge_equal(outcomes: Outcomes, terminal: NDArray[np.bool_]) -> Outcomes:
-    """Drop what cannot happen, add up equal outcomes of a row, and divide each row by its sum."""
+    """Drop outcomes that cannot happen, merge equal outcomes of a row, and divide the probabilities by their sum."""
     happens = (outcomes.probabilities > 0.0) & ~terminal[outcomes.rows // outcomes.n_actions]
     rows, targets = outcomes.rows[happens], outcomes.next_states[happens]
-    rewards = outcomes.rewards[happens] + 0.0  # -0.0 and 0.0 are one reward
+    rewards = outcomes.rewards[happens] + 0.0  # turns -0.0 into 0.0, so that they count as equal
     ends = outcomes.ends[happens] | terminal[targets]
     order = np.lexsort((ends, rewards, targets, rows))
     rows, targets, rewards, ends = rows[order], targets[order], rewards[order], ends[order]

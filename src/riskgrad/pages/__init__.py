@@ -1,4 +1,4 @@
-"""What a reader sees: pages about runs, comparisons, frontiers, and pictures that stand alone."""
+"""Results for readers: pages about runs, comparisons, frontiers, and pictures in files of their own."""
 
 import importlib
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from riskgrad.pages.plots import plot_frontier as plot_frontier
     from riskgrad.pages.run_figures import plot_run as plot_run
 
-# loaded when asked for: matplotlib is slow to load, and a progress bar does without it
+# loaded when asked for: matplotlib is slow to load, and a progress bar does not need it
 _HOMES = {
     "Comparison": "comparison",
     "Difference": "comparison",

@@ -1,6 +1,6 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # matplotlib is only partly typed
-"""The ranges of axes: a few extreme values do not squash the others; a caption says what lies beyond the axis."""
+"""The ranges of axes: a few extreme values are left out if they would squash the others, and a caption says so."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from riskgrad.pages.played import PlayedRun
 from riskgrad.pages.prose import write
 from riskgrad.types import FloatArray
 
-ROUNDING = 1e-9  # the part of a number by which sums in another order may differ
+ROUNDING = 1e-9  # relative difference that rounding may cause between sums in another order
 OUTERMOST = 0.005  # the share of the values at each side that an axis may leave out
 
 
@@ -42,7 +42,7 @@ def find_range(values: FloatArray) -> tuple[float, float]:
 
 
 def keep_readable(axis: Axes) -> None:
-    """Widen a range that is nothing but rounding, as of a policy whose return is always the same."""
+    """Widen a range that comes from rounding alone, as for a policy whose return is always the same."""
     for get, put in ((axis.get_xlim, axis.set_xlim), (axis.get_ylim, axis.set_ylim)):
         low, high = get()
         middle = (low + high) / 2.0

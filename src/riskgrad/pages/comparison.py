@@ -1,15 +1,15 @@
-"""Which run is better, on the same episodes: differences of risk with paired bootstrap intervals.
+"""Comparisons of runs on the same episodes: differences of risk with paired bootstrap intervals.
 
 All runs play the same episodes (`played.py`). A resample draws episodes with replacement and takes the returns of every
-run on them, so that what the runs share cancels:
+run on them, so that luck that the runs share cancels:
 
     difference = rho(second) - rho(first)        interval: percentiles of the difference over the resamples
-    better     = share of the resamples with a difference above 0, and half of those with none
+    better     = share of the resamples with a difference above 0, plus half the share with a difference of 0
 
-`better` says how sure these episodes make us that the second run is better; it says nothing about another training with
-another seed.
+`better` says how strongly these episodes suggest that the second run is better; it says nothing about trainings with
+other seeds.
 
-The story of a page states the comparison in sentences, and a difference only where the episodes show it.
+The story of a page states the comparison in sentences; it speaks of a difference only if the interval excludes 0.
 """
 
 from collections.abc import Sequence
@@ -36,18 +36,18 @@ COMPARED = ("run", "risk", "value", "difference", "better")
 
 @dataclass(frozen=True)
 class Difference:
-    """How one run differs from the first by one risk measure; larger is better.
+    """The difference of one run from the first by one risk measure; larger is better.
 
     Attributes:
         risk: the measure.
-        first: name of the run compared with.
-        second: name of the run.
-        first_value: estimate for the first.
-        second_value: estimate for the second.
+        first: name of the first run.
+        second: name of the other run.
+        first_value: estimate for the first run.
+        second_value: estimate for the other run.
         difference: second_value - first_value.
         interval: (low, high) of the difference, by paired resampling.
-        better: probability that the second is better, given these episodes.
-        exact: the exact difference, for finite models.
+        better: probability that the other run is better, given these episodes.
+        exact: the exact difference; None where the exact laws are not known.
     """
 
     risk: str
@@ -63,11 +63,11 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Every run against the first, by every measure.
+    """The differences of all runs from the first, by all measures.
 
     Attributes:
-        rows: the differences, by run and then by measure.
-        episodes: how many each run played.
+        rows: the differences, ordered by run and then by measure.
+        episodes: how many episodes each run played.
         confidence: of each interval.
         seed: of the episodes and the resamples.
     """
@@ -127,9 +127,9 @@ def compare(
 
     Args:
         runs: two or more, by name or in a list; a path stands for the run that is kept there.
-        env: where to play; None takes what the runs were trained on.
-        risk: the measures; None for the mean and what the runs were trained on.
-        episodes: m, for each run.
+        env: where to play; None takes the environment of the runs.
+        risk: the measures; None takes the mean and the measures of the runs.
+        episodes: m, the number of episodes of each run.
         confidence: of each interval, in (0, 1).
         seed: of the episodes and the resamples.
         trust: import the module that a run names, as in "module:Name-v0"; modules run code.
@@ -176,7 +176,7 @@ def compare_played(
 
 def resample_measures(table: FloatArray, measures: Sequence[RiskMeasure], seed: int) -> FloatArray:
     """Give every measure of every run on each resample [measures, runs, resamples], from returns [runs, m]."""
-    # episodes on which all runs have the same returns are one atom, drawn by its count
+    # episodes with the same returns of all runs are one atom, drawn with their number as its weight
     atoms, counts = np.unique(table, axis=1, return_counts=True)
     size, rows = table.shape[1], max(1, CHUNK // atoms.shape[1])
     results = np.empty((len(measures), len(table), RESAMPLES))
@@ -198,11 +198,11 @@ def _exact_difference(measure: RiskMeasure, first: PlayedRun, second: PlayedRun)
 
 @dataclass(frozen=True)
 class Story:
-    """What the page says first.
+    """The sentences at the top of a page.
 
     Attributes:
-        headlines: how each run compares with the first one; for a single run also what it does.
-        details: what each of several runs does.
+        headlines: the comparison of each run with the first one; for a single run, its results before that.
+        details: the results of each run, if there are several.
     """
 
     headlines: Sequence[str]
@@ -210,12 +210,12 @@ class Story:
 
 
 def tell_story(played: Sequence[PlayedRun], before: Sequence[PlayedRun], comparison: Comparison) -> Story:
-    """Tell what the runs do, and how each compares with the first one.
+    """Give the results of the runs and the comparison of each with the first one, in sentences.
 
     Args:
         played: the runs.
         before: the policy of a single run before training; empty where there are several.
-        comparison: the comparison of the runs with the first of all of these.
+        comparison: the comparison with the first of `before` and `played` together.
     """
     each = [_tell_alone(one) for one in played]
     first, *others = [*before, *played]
@@ -224,7 +224,7 @@ def tell_story(played: Sequence[PlayedRun], before: Sequence[PlayedRun], compari
 
 
 def call_run(one: PlayedRun) -> str:
-    """Give what sentences call a run: its letter and its name."""
+    """Give the letter and the name of a run, by which sentences call it."""
     return f"{one.letter} ({one.name})" if one.letter else one.name
 
 
@@ -264,7 +264,7 @@ def _part(row: Difference, where: str) -> str:
 
 
 def _size(row: Difference) -> str:
-    """Say how large a difference is, with the digits that its interval is worth."""
+    """Write the size of a difference with as many digits as its interval justifies."""
     return write(abs(row.difference), span_of(row.interval))
 
 
@@ -273,7 +273,7 @@ def _write_value(row: Difference, value: float) -> str:
 
 
 def _side(row: Difference) -> str:
-    """Say "better" or "worse" where the interval leaves no doubt, otherwise "same"."""
+    """Give "better" or "worse" if the interval excludes 0, otherwise "same"."""
     if row.interval[0] <= 0.0 <= row.interval[1]:
         return "same"
     return "better" if row.difference > 0.0 else "worse"

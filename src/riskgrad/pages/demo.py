@@ -2,9 +2,9 @@
 # matplotlib is only partly typed
 """The demonstration: one maze, two trainings, and how their policies differ.
 
-In the guarded maze the short way to the goal passes a cell that a guard watches now and then, at a high price. Trained
-on the mean, a policy takes the short way; trained on the mean of the worst twentieth of episodes, it goes around it.
-Both trainings are `riskgrad.train` with nothing but the environment, the measure and the seed.
+In the guarded maze the short way to the goal passes a cell where a guard sometimes stands and takes a high price. A
+policy trained on the mean takes the short way; one trained on the mean of the worst twentieth of episodes takes the
+long way. Both trainings call `riskgrad.train` with only the environment, the measure and the seed.
 """
 
 import re
@@ -34,11 +34,11 @@ TITLE: Final = "The guarded maze"
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """A trained policy with what it does on fresh episodes.
+    """A trained policy, played on fresh episodes.
 
     Attributes:
-        played: the run, played on fresh episodes.
-        walks: some of its episodes, position by position.
+        played: the run and the returns of its fresh episodes.
+        walks: further episodes, position by position.
     """
 
     played: PlayedRun
@@ -74,7 +74,7 @@ def train_both(seed: int, watch: Watch = watch_nothing, **options: Any) -> dict[
 
     Args:
         seed: the seed of both runs.
-        watch: from the name of a run to a context in which it is trained, and which gives its callback.
+        watch: maps the name of a run to a context in which it is trained, and which gives its callback.
         options: keywords for `riskgrad.train`, such as a smaller budget.
     """
     runs: dict[str, Run] = {}
@@ -102,7 +102,7 @@ def write_page(outcomes: Mapping[str, Outcome], path: Path, seed: int) -> Path:
 
 
 def lesson(outcomes: Mapping[str, Outcome]) -> list[str]:
-    """Say in plain words what was learned, one sentence per line."""
+    """Give what the policies learned in plain sentences."""
     neutral, averse = outcomes["neutral"], outcomes["averse"]
     mean, worst = averse.mean - neutral.mean, averse.worst - neutral.worst
     traded = "gives up" if mean < 0.0 else "gains"
@@ -132,7 +132,7 @@ def draw_both(outcomes: Mapping[str, Outcome], path: Path) -> Path:
 
 
 def _standalone_svg(svg: str) -> str:
-    """Turn a page's figure into a file of its own, with the page's colors and a background."""
+    """Turn the figure of a page into the text of an SVG file, with the page's colors and a background."""
     style = files("riskgrad.pages").joinpath("templates/report.css").read_text(encoding="utf-8")
     colors = style[: style.index("* {")]
     opening, rest = re.split(r"(?<=>)", svg, maxsplit=1)

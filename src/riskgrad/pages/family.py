@@ -1,18 +1,18 @@
-"""The efficient frontier: a family of policies from neutral to averse, and what each pays in mean for less risk.
+"""The efficient frontier: a family of policies from neutral to averse, and how much mean each gives up for less risk.
 
 The first policy is trained on the mean, the others on one measure at the levels given, from mild to averse. Risk
 measures have local optima: a policy that has settled on one way no longer tries the others. So each level is trained
-from three starts, and the best on held-out episodes, the same for all three, is kept:
+from three starts, and the run that is best on held-out episodes, the same for all three, is kept:
 
-    path      afresh, from a milder measure to the named one along the run, the default of `rg.train`
-    direct    afresh, on the measure itself from the beginning
-    warm      from the better of the two of the level before; from the neutral policy for the mildest level
+    path      a fresh start, from a milder measure to the measure of the level along the run, the default of `rg.train`
+    direct    a fresh start, on the measure of the level from the beginning
+    warm      from the better of these two runs of the level before; from the neutral policy for the mildest level
 
-On the shipped models none of the three is best throughout. All policies are then played on the same fresh episodes.
+On the shipped models none of the three is always best. All policies are then played on the same fresh episodes.
 
-A warm start waits for the fresh ones of one level only, so that the family is trained in two rounds of runs that do not
-wait for each other: first all that begin afresh, then all that begin warm. In each round the workers of a backend share
-the runs; a run depends on its seed and its start alone, so that any backend gives the same family.
+A warm start needs only the fresh runs of the level before, so the family is trained in two rounds of independent runs:
+first all fresh starts, then all warm starts. In each round the workers of a backend share the runs. A run depends only
+on its seed and its start, so any backend gives the same family.
 """
 
 import itertools
@@ -38,7 +38,7 @@ from riskgrad.run import Run
 from riskgrad.sources.resolve import Environment, closing, resolve_source
 from riskgrad.types import FloatArray
 
-STARTS = ("path", "direct", "warm")  # of equally good ones the first is kept
+STARTS = ("path", "direct", "warm")  # if several are equally good, the first is kept
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,14 @@ class FrontierPoint:
     """One policy of the family.
 
     Attributes:
-        risk: what it was trained on.
-        start: which of the starts was best: "warm", "path" or "direct".
-        episodes_used: the episodes that trained it, from all starts together.
+        risk: the measure that it was trained on.
+        start: which of the starts was best: "path", "direct" or "warm".
+        episodes_used: how many episodes the trainings from all starts used together.
         mean: the mean on fresh episodes.
-        own: the measure it was trained on, on fresh episodes.
+        own: the measure that it was trained on, on fresh episodes.
         against: the measure that is shown against the mean, on fresh episodes.
-        efficient: no other policy is surely better in the mean or in that measure, by the interval of the difference
-            on the same episodes, and at least as good in the other.
+        efficient: whether no other policy is surely better by one of these two, the mean and `against`, and at least
+            as good by the other; surely means that the interval of the difference on the same episodes excludes 0.
     """
 
     risk: str
@@ -71,9 +71,9 @@ class Frontier:
 
     Attributes:
         against: the measure that is shown against the mean.
-        points: from neutral to averse.
-        runs: the trainings, by their measure.
-        episodes: fresh episodes that each policy played.
+        points: the policies, from neutral to averse.
+        runs: the best run of each measure.
+        episodes: how many fresh episodes each policy played.
         confidence: of every interval.
         seed: of training and of the fresh episodes.
     """
@@ -113,7 +113,7 @@ class Frontier:
         ]
 
     def save_runs(self, folder: str | Path) -> None:
-        """Keep every run as a file in a folder, named by its measure."""
+        """Write every run to a file in a folder, named by its measure."""
         place = check_path("folder", folder)
         for risk, run in self.runs.items():
             run.save(place / risk.replace(":", "-"))
@@ -136,15 +136,15 @@ def frontier(
     """Train a family of policies from neutral to averse and play them on the same episodes.
 
     Args:
-        env: what `rg.train` takes.
+        env: the environment, as for `rg.train`.
         risk: the name of a measure with one number, such as "cvar" or "mean-variance".
         levels: its numbers, from mild to averse.
-        against: the measure to show against the mean; None for that of the last level.
-        episodes: fresh episodes for each policy.
+        against: the measure to show against the mean; None takes that of the last level.
+        episodes: how many fresh episodes each policy plays.
         confidence: of every interval, in (0, 1).
         seed: of training and of the fresh episodes.
-        backend: who trains, such as "processes:4"; None trains here, one after the other. Other processes need an
-            `env` that they can make, such as an id.
+        backend: where to train, such as "processes:4"; None trains in this process, one run after the other. Other
+            processes need an `env` that they can make, such as an id.
         progress: called with (label, line) of a training now and then, and with (label, None) when it ends.
         training: further keywords for `rg.train`, such as iterations=100.
     """
@@ -179,7 +179,7 @@ def frontier(
 def _family(
     env: Environment, names: Sequence[str], options: Mapping[str, Any], crew: Crew
 ) -> tuple[dict[str, Run], dict[str, tuple[str, int]]]:
-    """Train every level from every start; give the best run of each, its start, and the episodes of all its starts."""
+    """Train every level from every start; give the best run of each, its start, and the episodes of all its runs."""
     direct: dict[str, Any] = {"risk_path": None}
     found: dict[str, Run] = {}
 
@@ -207,14 +207,14 @@ def _value(run: Run) -> float:
 def find_efficient(
     table: FloatArray, measures: Sequence[RiskMeasure], confidence: float, *, seed: int
 ) -> "np.ndarray[Any, np.dtype[np.bool_]]":
-    """Say which runs no other run dominates [runs].
+    """Give the mask [runs] of the runs that no other run dominates.
 
     A run dominates another if it is surely better by one measure and at least as good by all.
 
     Args:
         table: returns of the runs on the same episodes [runs, m].
         measures: the measures by which they are compared.
-        confidence: of the interval of a difference, which is sure where the interval does not hold 0.
+        confidence: of the interval of a difference; a run is surely better if the interval lies above 0.
         seed: the seed of the resamples.
     """
     values = np.array([[float(measure.estimate(row)) for row in table] for measure in measures])

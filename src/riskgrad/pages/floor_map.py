@@ -1,10 +1,9 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # matplotlib is only partly typed
-"""A policy's walks on a floor plan: walls, goal, what hurts, where it starts, and the ways that it takes.
+"""A policy's walks on a floor plan, with walls, goals, hazards and the start.
 
-The episodes are played on the Gymnasium environment itself, whatever the run was trained on, since only the environment
-knows its position. The lines are some of the walks, thin enough for many of them to be seen; the arrows
-and the shares are of all of them.
+The episodes are played on the Gymnasium environment, even if the run was trained on a compiled one, since only the
+Gymnasium environment gives the position. The lines are some of the walks; the arrows and the shares are of all walks.
 """
 
 import contextlib
@@ -33,12 +32,12 @@ from riskgrad.types import FloatArray, IntArray
 
 WALKS: Final = 400
 LINES: Final = 60
-LONGEST: Final = 60  # steps of a walk that are drawn
-SEEN: Final = 0.01  # share of the walks above which a cell has an arrow
-UNDECIDED: Final = 0.15  # length of a mean direction below which there is none
-LONGEST_ARROW: Final = 0.62  # in cells, of a policy that always does the same
-STRIPES: Final = 8  # lines across half of a cell that hurts
-RIM: Final = 0.3  # what is seen of the walls around the floor
+LONGEST: Final = 60  # most steps of a walk that are drawn
+SEEN: Final = 0.01  # a cell has an arrow if more than this share of the walks visit it,
+UNDECIDED: Final = 0.15  # and if its mean direction is longer than this
+LONGEST_ARROW: Final = 0.62  # in cells, where the action is always the same
+STRIPES: Final = 8  # along each side of a hazard's cell
+RIM: Final = 0.3  # width of the walls that are shown around the floor, in cells
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +47,7 @@ class Walks:
     Attributes:
         plan: the floor plan.
         paths: the positions of each walk, its start and its end included [steps + 1, 2].
-        actions: what was done at each position but the last [steps].
+        actions: the action at each position but the last [steps].
     """
 
     plan: FloorPlan
@@ -67,7 +66,7 @@ class Walks:
         return float(np.mean([len(path) - 1 for path in self.paths]))
 
     def through(self, cell: Cell) -> float:
-        """Give the share of walks that come through a cell, with the end or the midpoint of a step."""
+        """Give the share of walks with an end or the midpoint of a step in a cell."""
         return float(np.mean([_touches(path, cell) for path in self.paths]))
 
     @property
@@ -92,14 +91,14 @@ class Walks:
         return sums / np.maximum(counts, 1.0)[:, :, np.newaxis]
 
     def _inside(self, positions: FloatArray) -> tuple[IntArray, NDArray[np.bool_]]:
-        """Give the cells of those positions that are on the plan [n, 2], and which these are."""
+        """Give the cells of the positions that lie on the plan [n, 2], and the mask of these positions."""
         cells = _cells_of(positions)
         inside = np.all((cells >= 0) & (cells < (self.plan.columns, self.plan.rows)), axis=1)
         return cells[inside], inside
 
 
 def walks_of(one: PlayedRun, walks: int = WALKS, seed: int = 0) -> Walks | None:
-    """Let a run's policy walk; None where the environment has no floor plan.
+    """Play a run's policy and give its walks; None if the environment has no floor plan.
 
     Args:
         one: the run, played.
@@ -116,7 +115,7 @@ def walks_of(one: PlayedRun, walks: int = WALKS, seed: int = 0) -> Walks | None:
 
     def make_logging() -> Env:
         env = make()
-        return logs.setdefault(id(env), _WalkLog(env, paths, actions))  # a factory may hand out one environment again
+        return logs.setdefault(id(env), _WalkLog(env, paths, actions))  # a factory may give the same environment again
 
     settings = one.run.settings
     source = GymnasiumSource(make_logging, settings.horizon, 1.0 if settings.discount is None else settings.discount)
@@ -128,7 +127,7 @@ def walks_of(one: PlayedRun, walks: int = WALKS, seed: int = 0) -> Walks | None:
 
 
 def _find_plan(make: Callable[[], Env], ours: bool) -> FloorPlan | None:
-    """Give the floor plan of an environment, which is closed again if it was made for this; None where it has none."""
+    """Make an environment and give its floor plan, None if it has none; close the environment if it is `ours`."""
     env = make()
     plan = getattr(env.unwrapped, "floor_plan", None)
     if ours:
@@ -137,9 +136,9 @@ def _find_plan(make: Callable[[], Env], ours: bool) -> FloorPlan | None:
 
 
 class _WalkLog(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Notes where the environment is after its reset and each of its steps, and what was done.
+    """Notes the position after the reset and after each step, and the actions.
 
-    Several of them write into the same lists, an entry for each episode in the order in which episodes begin.
+    Several wrappers write to the same lists, with an entry for each episode in the order in which episodes begin.
     """
 
     def __init__(self, env: Env, paths: list[list[tuple[float, float]]], actions: list[list[Any]]) -> None:
@@ -162,7 +161,7 @@ class _WalkLog(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 
 def _environment_of(one: PlayedRun) -> Callable[[], Env] | None:
-    """Give what makes the Gymnasium environment of a run; None where there is none, as for a finite model."""
+    """Give a function that makes the Gymnasium environment of a run; None if there is none, as for a finite model."""
     if one.source.env_maker is not None:
         return one.source.env_maker
     name = one.source.env_id or one.run.settings.env
@@ -183,7 +182,7 @@ def _touches(path: FloatArray, cell: Cell) -> bool:
 
 
 def floor_map(one: PlayedRun, index: int, seed: int = 0) -> Drawing | None:
-    """Draw a run's walks on the floor plan of its environment; None where that has none."""
+    """Draw a run's walks on the floor plan of its environment; None if it has none."""
     walks = walks_of(one, seed=seed)
     if walks is None:
         return None
@@ -203,7 +202,7 @@ def floor_map(one: PlayedRun, index: int, seed: int = 0) -> Drawing | None:
 
 
 def describe_walks(walks: Walks) -> str:
-    """Say what the walks do, to follow "of 1,000 walks"."""
+    """Say what the walks do, in words that continue "of 1,000 walks"."""
     words = [f"{percent(walks.through(cell))} pass the {name} cell" for cell, name in walks.plan.hazards.items()]
     if walks.plan.goals:
         words.append(f"{percent(walks.share_in_goal)} reach the goal")
@@ -211,7 +210,7 @@ def describe_walks(walks: Walks) -> str:
 
 
 def draw_walks(axis: Axes, walks: Walks, hue: int) -> None:
-    """Draw walks and choices of one policy on its floor plan.
+    """Draw the walks of one policy on its floor plan, with the mean direction of its actions in each cell.
 
     Args:
         axis: where to draw.
@@ -231,7 +230,7 @@ def draw_walks(axis: Axes, walks: Walks, hue: int) -> None:
 
 
 def _frame(plan: FloorPlan) -> tuple[float, float, float, float]:
-    """Give what is shown: all cells that can be entered, with a rim of what is around them."""
+    """Give left, bottom, right and top of what is shown: all cells without walls, and a rim around them."""
     free = np.array([(i, j) for i in range(plan.columns) for j in range(plan.rows) if (i, j) not in plan.walls])
     (left, bottom), (right, top) = free.min(axis=0) - 0.5 - RIM, free.max(axis=0) + 0.5 + RIM
     return float(left), float(bottom), float(right), float(top)
@@ -260,7 +259,7 @@ def _draw_floor(axis: Axes, plan: FloorPlan) -> None:
 
 
 def _stripes(i: int, j: int) -> list[FloatArray]:
-    """Give slanting lines through a cell: x + y is the same all along each of them, from side to side."""
+    """Give diagonal lines through a cell, from side to side; x + y is constant on each."""
     sums = np.arange(1, 2 * STRIPES) / STRIPES
     low, high = np.maximum(0.0, sums - 1.0), np.minimum(1.0, sums)
     corner = np.array([i - 0.5, j - 0.5])

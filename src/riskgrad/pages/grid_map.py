@@ -1,8 +1,8 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # matplotlib is only partly typed
-"""A policy on the map of a grid world: where it goes, what it would do there, and the ways it takes most often.
+"""A policy on the map of a grid world: how often it visits each cell, its actions there, and its most frequent ways.
 
-How often each cell is visited is exact, from the model. The ways are those of sampled episodes.
+The visits are exact, computed from the model. The ways are those of sampled episodes.
 """
 
 from collections import Counter
@@ -26,20 +26,20 @@ from riskgrad.types import FloatArray, IntArray
 UP, RIGHT, DOWN, LEFT = (-1, 0), (0, 1), (1, 0), (0, -1)
 EPISODES: Final = 400
 WAYS: Final = 3
-FREQUENT: Final = 0.02  # least share of the episodes for a way to be drawn
-LONGEST: Final = 60  # steps of a way that is drawn
+FREQUENT: Final = 0.02  # smallest share of the episodes of a way that is drawn
+LONGEST: Final = 60  # most steps of a way
 SEEN: Final = 0.005  # visits per episode below which a cell is left empty
 
 
 @dataclass(frozen=True)
 class Grid:
-    """How states lie on a map: state = row * columns + column.
+    """The map of the states: state = row * columns + column.
 
     Attributes:
         rows: number of rows.
         columns: number of columns.
-        moves: (down, right) of each action.
-        pits: states that hurt, besides those that end an episode.
+        moves: the step (down, right) of each action.
+        pits: states that are marked as pits although they do not end an episode.
     """
 
     rows: int
@@ -48,7 +48,7 @@ class Grid:
     pits: frozenset[int] = frozenset()
 
     def place(self, state: int) -> tuple[float, float]:
-        """Give the middle of a cell (x, y), y downwards."""
+        """Give the middle of the cell of a state as (x, y), where y points downwards."""
         row, column = divmod(state, self.columns)
         return column + 0.5, row + 0.5
 
@@ -67,7 +67,7 @@ def grid_of(env: str | None, mdp: FiniteMDP) -> Grid | None:
 
 
 def policy_map(one: PlayedRun, index: int, seed: int = 0) -> Drawing | None:
-    """Draw a run's policy on its map; None where there is no map, or the policy has memory."""
+    """Draw a run's policy on its map; None if there is no map, or if the policy has memory."""
     mdp = one.source.mdp
     remembers = one.run.policy.memory is not None
     grid = None if mdp is None or remembers else grid_of(one.run.settings.env, mdp)
@@ -105,7 +105,7 @@ def policy_map(one: PlayedRun, index: int, seed: int = 0) -> Drawing | None:
 
 
 def visits(mdp: FiniteMDP, table: FloatArray) -> FloatArray:
-    """Give the expected number of visits of each state in an episode, its end included [S]."""
+    """Give the expected number of visits to each state in an episode, the last state included [S]."""
     pair = np.repeat(np.arange(mdp.n_states * mdp.n_actions), np.diff(mdp.offsets))
     chance = table.ravel()[pair] * mdp.probabilities
     state = pair // mdp.n_actions
@@ -176,7 +176,7 @@ def _draw_arrows(axis: Axes, grid: Grid, table: FloatArray, states: Sequence[int
 
 
 def _way_in_words(grid: Grid, way: tuple[int, ...]) -> str:
-    """Say a way in words: runs of the same direction, such as "up, right 3 times, down"."""
+    """Give a way in words, such as "up, right 3 times, down"."""
     names = {UP: "up", RIGHT: "right", DOWN: "down", LEFT: "left"}
     steps: list[tuple[str, int]] = []
     for before, after in pairwise(way):

@@ -1,7 +1,7 @@
 """The report: one page that says what was trained, what was gained, and how certain that is.
 
-The page is one file. It holds its style, its figures as SVG and nothing that a browser would fetch or run: its content
-security policy forbids both. Whatever comes from a user or a file is escaped by the template.
+The page is one file with its style and its figures as SVG. It has nothing for a browser to fetch or run, and its
+content security policy forbids both. The template escapes all text that comes from a user or a file.
 """
 
 from collections.abc import Mapping, Sequence
@@ -61,21 +61,21 @@ class Picture:
 
 @dataclass(frozen=True)
 class Chapter:
-    """What the template says about one run.
+    """The part of the page about one run.
 
     Attributes:
-        letter: what figures call the run.
-        hue: its color.
-        played: the run.
-        about: what it was trained on, in words.
-        tiles: its most telling numbers: name, value.
+        letter: the letter by which figures call the run.
+        hue: its color; see `riskgrad.pages.style.find_hues`.
+        played: the run, played on fresh episodes.
+        about: the measure that it was trained on, in words.
+        tiles: its most important numbers, as pairs of name and value.
         pictures: its figures.
         rows: the rows of its table, each with the exact value where it is known.
-        settings: name and value.
+        settings: its settings, as pairs of name and value.
         recipe: how to repeat it.
         versions: the versions of Python and packages when it was trained, in words.
         reweighted: whether its batches were reweighted.
-        guards: where a guard shortened or refused a step, a line each.
+        guards: a line for each time that a guard shortened or refused a step.
     """
 
     letter: str
@@ -108,10 +108,10 @@ def report(
 
     Args:
         runs: one run or several of one environment, by name or in a list; a path stands for the run that is kept
-            there. A risk-neutral one among them is what the others are compared with.
+            there. If one of them is risk-neutral, the others are compared with it, otherwise with the first.
         path: the file to write.
-        env: where to play; None takes what the runs were trained on.
-        episodes: fresh episodes for each run.
+        env: where to play; None takes the environment of the runs.
+        episodes: how many fresh episodes each run plays.
         confidence: of every interval, in (0, 1).
         seed: of the fresh episodes and of resampling.
         title: of the page; by default the environment's name.
@@ -121,7 +121,7 @@ def report(
         the path of the page.
     """
     target, named = check_path("path", path), name_runs(runs)
-    refuse_unwritable(target)  # before the work
+    refuse_unwritable(target)  # before the episodes are played
     played = play_runs(named, env, episodes, seed=seed, trust=trust)
     with closing_played(played, env):
         page = render_page(played, title=title, confidence=confidence, seed=seed)
@@ -130,7 +130,7 @@ def report(
 
 
 def render_page(played: Sequence[PlayedRun], *, title: str = "", confidence: float = 0.95, seed: int = 0) -> str:
-    """Give the page of runs that have been played; a risk-neutral one comes first, and the others are compared with it.
+    """Give the page of runs that have been played; risk-neutral ones come first, and all are compared with the first.
 
     A single run is compared with its policy before training.
     """
@@ -204,16 +204,16 @@ def _chapter(
 
 
 def _draw_maps(played: Sequence[PlayedRun], seed: int) -> list[Picture]:
-    """Draw where each run goes, for environments that say what stands where and for grid worlds."""
+    """Draw the ways of each run, for environments with a floor plan and for grid worlds."""
     drawn = [_draw_walks_of(one, index, seed) or policy_map(one, index, seed) for index, one in enumerate(played)]
     return [as_picture(figure) for figure in drawn if figure is not None]
 
 
 def _draw_walks_of(one: PlayedRun, index: int, seed: int) -> Drawing | None:
-    """Draw a run's walks where there is an environment to walk in; a finite model of riskgrad's has none."""
+    """Draw a run's walks; None if there is no floor plan, as for the finite models of riskgrad."""
     if one.source.mdp is not None and one.run.settings.env in MODELS:
         return None
-    from riskgrad.pages.floor_map import floor_map  # noqa: PLC0415 - plays environments, which most reports need not
+    from riskgrad.pages.floor_map import floor_map  # noqa: PLC0415 - most reports do not need it
 
     return floor_map(one, index, seed)
 
@@ -229,19 +229,19 @@ def _draw_shared(played: Sequence[PlayedRun], before: Sequence[PlayedRun], table
 
 
 def trade_measure(played: Sequence[PlayedRun]) -> RiskMeasure:
-    """Give the measure to show against the mean: that of the first run that is not neutral."""
+    """Give the measure to show against the mean: that of the first run that is not neutral, or cvar:0.1."""
     return next((one.risk for one in played if one.risk.attitude != "neutral"), parse(TABLE_RISKS[0]))
 
 
 def as_picture(drawn: Drawing) -> Picture:
     """Turn a drawing into a picture for a template."""
-    # the drawing is ours and matplotlib escapes its text; everything else goes through the template
+    # safe without escaping: riskgrad makes the drawing, and matplotlib escapes its text
     svg = Markup(inline_svg(drawn.figure, drawn.key))  # noqa: S704
     return Picture(drawn.key, drawn.title, svg, drawn.alternative, drawn.caption, drawn.legend)
 
 
 def tell_versions(versions: Mapping[str, str]) -> str:
-    """Write versions in a line."""
+    """Write versions in one line."""
     machine = f" on {versions['platform']}" if "platform" in versions else ""
     return ", ".join(f"{name} {number}" for name, number in versions.items() if name != "platform") + machine
 
@@ -256,7 +256,7 @@ def _guard_events(run: Run) -> list[str]:
 
 
 def _footnotes(played: Sequence[PlayedRun], tables: Sequence[Table]) -> list[str]:
-    """Say why intervals are missing or weak; each reason once."""
+    """Say why intervals are missing or not reliable; each reason once."""
     reasons = [f"No certified interval: {row.reason}." for table in tables for row in table.rows if row.reason]
     flags = [
         f"{one.letter}, {row.risk}: not to be relied on, {row.flag}."
@@ -269,7 +269,7 @@ def _footnotes(played: Sequence[PlayedRun], tables: Sequence[Table]) -> list[str
 
 @lru_cache(maxsize=4)
 def load_template(name: str) -> Any:
-    """Load a template of a page, with the filters by which pages write numbers."""
+    """Load a template of a page, with the filters that write numbers."""
     templates = Templates(
         loader=PackageLoader("riskgrad.pages"),
         autoescape=True,
@@ -290,5 +290,5 @@ def load_template(name: str) -> Any:
 
 
 def _mark_words(text: str) -> Markup:
-    """Mark every word of a command, so that a narrow page breaks lines between them and not inside of a flag."""
+    """Mark every word of a command, so that a narrow page breaks lines between words and not inside a flag."""
     return Markup(" ").join(Markup("<span>{}</span>").format(word) for word in text.split(" "))

@@ -1,7 +1,7 @@
-"""Runs that have been played again: fresh episodes of every run from the same random numbers, and the exact law.
+"""Runs played on fresh episodes: the returns of all runs from the same random numbers, and the exact laws.
 
-Every run sees the keys (seed, evaluation, episode) that the others see, so that episode i of one run and episode i of
-another are a pair: luck that both share cancels in their difference. Training never uses these keys.
+The random numbers of episode i have the key (seed, evaluation, i) for every run, so that episodes i of two runs are a
+pair: luck that both share cancels in their difference. Training never uses these keys.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ from riskgrad.sources.base import Source
 from riskgrad.sources.resolve import Environment, closing, resolve_source
 from riskgrad.types import DiscreteLaw, FloatArray
 
-# the settings that say what a run was trained on
+# the settings that describe the environment of a run
 WHERE: Final = ("env", "horizon", "discount", "env_options", "env_options_text")
 
 EPISODES = 10_000
@@ -37,20 +37,20 @@ Runs = Run | str | Path | Sequence[Run | str | Path] | Mapping[str, Run | str | 
 
 @dataclass(frozen=True, eq=False)
 class PlayedRun:
-    """A run with what its policy does on fresh episodes.
+    """A run with the returns of its policy on fresh episodes.
 
     Attributes:
-        name: what the reader calls it.
+        name: the name that readers see.
         run: the run.
-        risk: the measure it was trained on.
+        risk: the measure that it was trained on.
         source: where the episodes come from.
         values: returns of the fresh episodes [m].
-        law: the exact law of the return, for finite models that are not too large.
-        tail: the mass of the bad tail that the page shows: that of the measure, or a tenth where it has none; a neutral
-            run has the tail of the others.
-        about: what it was trained on, in words.
+        law: the exact law of the return, for finite models that are not too large and policies without memory.
+        tail: the mass of the bad tail that the page shows: that of the measure, or a tenth if it has none; a neutral
+            run has that of the first run that is not neutral.
+        about: the measure that it was trained on, in words.
         hue: its color on a page; see `riskgrad.pages.style.find_hues`.
-        letter: what figures call it; empty for what is only there to be compared with.
+        letter: the letter by which figures call it; empty for the untrained policy.
     """
 
     name: str
@@ -66,7 +66,7 @@ class PlayedRun:
 
     @property
     def label(self) -> str:
-        """What a legend calls it."""
+        """The letter and the name, for legends."""
         return f"{self.letter} {self.name}".strip()
 
     def write_estimate(self, measure: RiskMeasure) -> str:
@@ -77,7 +77,7 @@ class PlayedRun:
 
 
 def set_apart(played: Sequence[PlayedRun]) -> list[PlayedRun]:
-    """Give runs the letters and colors that they have on a page; a risk-neutral one comes first."""
+    """Give the runs with their letters and colors on a page, risk-neutral ones first."""
     ordered = sorted(played, key=lambda one: one.risk.attitude != "neutral")
     hues = find_hues([one.risk.attitude for one in ordered])
     return [
@@ -139,10 +139,10 @@ def play_runs(
 
     Args:
         runs: runs of one environment, by name.
-        env: where to play; None takes what the runs were trained on.
-        episodes: m, the episodes of each run.
+        env: where to play; None takes the environment of the runs.
+        episodes: m, the number of episodes of each run.
         seed: the seed of the episodes.
-        trust: import the module that a run names.
+        trust: import the module that a run names; modules run code.
     """
     if not runs:
         raise InputError("runs", "be at least one run", 0)
@@ -156,7 +156,7 @@ def play_runs(
 
 @contextlib.contextmanager
 def closing_played(played: Sequence[PlayedRun], env: Environment | None) -> Generator[None]:
-    """Close the environments that runs were played on, where they were made for that."""
+    """Close, at the end of the context, the environments that were made to play the runs."""
     try:
         yield
     finally:
@@ -205,7 +205,7 @@ def play_untrained(one: PlayedRun, *, seed: int = 0) -> PlayedRun:
 
 
 def measures_of(played: Sequence[PlayedRun], more: Sequence[str] = ()) -> list[RiskMeasure]:
-    """Give the mean, what each run was trained on, and more; each once, in that order."""
+    """Give the mean, the measures of the runs, and `more`; each once, in that order."""
     found = {str(measure): measure for measure in [Mean(), *(one.risk for one in played), *map(parse, more)]}
     return list(found.values())
 

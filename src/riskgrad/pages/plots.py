@@ -1,6 +1,6 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # matplotlib is only partly typed
-"""Pictures that stand alone: distortions and what they weigh, a guarantee beside what was found, a frontier."""
+"""Pictures in files of their own: distortions and their weights, bounds beside measured values, a frontier."""
 
 import math
 from collections.abc import Sequence
@@ -39,11 +39,11 @@ def plot_distortions(
 ) -> Figure:
     """Draw distortions g and their duals, and the weight that each puts on every quantile of the return.
 
-    The upper row is g(s), averse on the left and seeking (the literal table) on the right. The lower row is g'(1 - q),
-    the weight on the quantile at q relative to the mean's weight of 1, from the worst outcome to the best.
+    The upper row shows g(s), averse on the left and seeking (the literal table) on the right. The lower row shows
+    g'(1 - q), the weight of the quantile at q, from the worst outcome to the best; for the mean it is 1.
 
     Args:
-        distortions: what to draw, each with its dual; all five rows of the paper's table by default.
+        distortions: the distortions to draw, each with its dual; by default the five rows of the paper's table.
         path: where to write it (.svg, .png or .pdf); None only returns the figure.
         width: in inches.
     """
@@ -78,13 +78,13 @@ def _draw_weights(axis: Axes, distortions: list[DistortionFunction]) -> None:
 
 
 def _cycle(count: int) -> list[str]:
-    others = COLORS[1:]  # the first one is the mean's
+    others = COLORS[1:]  # the first one is that of the mean
     return [others[i % len(others)] for i in range(count)]
 
 
 @checks_kinds
 def plot_bounds(rows: Sequence[BoundRow], path: str | Path | None = None, width: float = 9.0) -> Figure:
-    """Draw bound against measured on a logarithmic axis, one line for each row of the table.
+    """Draw bounds and measured values on a logarithmic axis, one line for each row of the table.
 
     Args:
         rows: from `riskgrad.theory.bounds_table`.
@@ -115,7 +115,7 @@ def plot_bounds(rows: Sequence[BoundRow], path: str | Path | None = None, width:
 
 
 def _drawable(row: BoundRow, name: str) -> list[float]:
-    """Give the value as a list of one, or an empty list where a logarithmic axis has no place for it."""
+    """Give the value as a list of one; an empty list if a logarithmic axis cannot show it."""
     number: float | None = getattr(row, name)
     return [number] if number is not None and math.isfinite(number) and number > 0.0 else []
 
@@ -124,7 +124,7 @@ def _drawable(row: BoundRow, name: str) -> list[float]:
 def plot_frontier(found: Frontier, path: str | Path | None = None, width: float = 7.0) -> Figure:
     """Draw mean against risk, each policy with its bootstrap intervals; neutral is blue, averse orange.
 
-    A policy that is not efficient (see `FrontierPoint`) is a ring.
+    A policy that is not efficient (see `FrontierPoint`) is drawn as a ring.
 
     Args:
         found: the family.
@@ -153,7 +153,7 @@ def plot_frontier(found: Frontier, path: str | Path | None = None, width: float 
 
 
 def _labels(points: Sequence[FrontierPoint]) -> list[tuple[tuple[float, float], list[str]]]:
-    """Say where to write which names: policies that lie on top of each other share a label."""
+    """Give the labels, each a place and its names: policies that lie on top of each other share one."""
     places = [(point.against.value, point.mean.value) for point in points]
     widths = [(max(axis) - min(axis)) or 1.0 for axis in zip(*places, strict=True)]
     groups: list[tuple[tuple[float, float], list[str]]] = []

@@ -1,19 +1,19 @@
-"""How a page writes: numbers, intervals and shares as a person would, for readers who do not know the symbols."""
+"""How pages write numbers, intervals and shares, for readers who do not know the symbols."""
 
 import math
 
 MINUS = "\N{MINUS SIGN}"
-MOST_DIGITS = 6  # of a number with an interval, however narrow
-LARGE = 1e7  # from here on as a power of ten
+MOST_DIGITS = 6  # of a number with an interval
+LARGE = 1e7  # from here on numbers are written with a power of ten
 
 
 def write(value: float | None, precision: float | None = None) -> str:
-    """Write a number as a person would: four digits, thousands apart, a real minus sign.
+    """Write a number rounded to four digits, or to a whole number if that has more, with commas and a real minus sign.
 
     Args:
         value: the number; None or NaN is a dash.
-        precision: how exact it is, such as the width of its interval: a unit of the last digit is at most a fifth of
-            that. There are no more than six digits, and where these are too few, no zeros at the end.
+        precision: how exact the number is, such as the width of its interval; a unit of the last digit is then at most
+            a fifth of it. There are no more than six digits, and if six are too few, no zeros at the end.
     """
     if value is None or math.isnan(value):
         return "\N{EN DASH}"
@@ -36,7 +36,7 @@ def write(value: float | None, precision: float | None = None) -> str:
 
 
 def write_interval(ends: tuple[float, float] | None) -> str:
-    """Write an interval with the digits that its width is worth."""
+    """Write an interval with as many digits as its width justifies."""
     if ends is None:
         return "none"
     width = span_of(ends)
@@ -44,12 +44,12 @@ def write_interval(ends: tuple[float, float] | None) -> str:
 
 
 def span_of(ends: tuple[float, float]) -> float | None:
-    """Give the width of an interval, by which digits are counted; None where it is 0."""
+    """Give the width of an interval, which decides the number of digits; None if it is 0."""
     return (ends[1] - ends[0]) or None
 
 
 def percent(share: float) -> str:
-    """Write a share of the whole in percent."""
+    """Write a share in percent."""
     return f"{100.0 * share:.3g}%"
 
 

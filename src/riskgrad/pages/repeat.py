@@ -1,8 +1,8 @@
-"""How to repeat a run: the command that does what was done.
+"""How to repeat a run: the command that trains it again.
 
-The command names the options that were given; all others get the same values again by their rules. Where no command
-can hold something (a user's own environment, measure or policy, parameters to start from), a call from Python is shown,
-with the rest in words.
+The command names the options that were given; all others get the same values again by their rules. If a command cannot
+express an option (a user's own environment, measure or policy, parameters to start from), a call from Python is given,
+with such options in words.
 """
 
 import json
@@ -24,7 +24,7 @@ class Repetition:
     Attributes:
         text: the command, or the Python code.
         language: "sh" or "python".
-        missing: what has to be given besides, in words.
+        missing: what else has to be given, in words.
     """
 
     text: str
@@ -42,7 +42,7 @@ def say_how_to_repeat(run: Run, name: str) -> Repetition:
     settings = run.settings
     values, missing = split_options(settings)
     named = (*ALWAYS, *(option.replace("_", "-") for option in settings.given))
-    # a budget in episodes decides m as well as N
+    # a budget in episodes decides m as well as N, so m is named too
     named = (*named, "episodes") if "max_episodes" in settings.given else named
     kept = {flag: value for flag, value in values.items() if flag in named}
     if missing:

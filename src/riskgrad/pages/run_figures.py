@@ -1,11 +1,11 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # matplotlib is only partly typed
-"""The figures of one run: how it learned, what its episodes return, what its weights were worth.
+"""The figures of one run: how it learned, the returns of its episodes, and the effective sizes of its batches.
 
 Each iteration's estimates are noisy, so a line shows the mean of a few neighboring ones. Its interval comes from the
-standard errors that the record holds: over w iterations of independent episodes the mean of the estimates has the error
-sqrt(sum of error^2) / w, and 1.96 of it to each side hold the mean of what was estimated 95 times in 100. The errors
-are those of large samples; a tail of a handful of episodes has wider ones.
+standard errors in the record: over w iterations of independent episodes the mean of the estimates has the standard
+error sqrt(sum of error^2) / w, and the interval is 1.96 of these to each side, for 95%. The standard errors hold for
+large samples; for a tail of a few episodes they are too small.
 """
 
 from collections.abc import Sequence
@@ -39,8 +39,8 @@ from riskgrad.risk import CVaR, Mean
 from riskgrad.run import Run
 from riskgrad.types import DiscreteLaw, FloatArray, Line
 
-POINTS = 160  # most points of a line: more cannot be seen
-ATOMS = 30  # returns that are drawn as bars of their own
+POINTS = 160  # most points of a line; more could not be seen
+ATOMS = 30  # most distinct returns that get a bar each
 BINS = 40
 WIDTH = 1.96  # standard errors to each side, for 95%
 
@@ -51,7 +51,7 @@ class Mark:
 
     Attributes:
         text: what the mark stands for.
-        color: index of the run's color, or -1 for the color of text.
+        color: hue of a run, or -1 for the color of text.
         kind: how it is drawn: "line", "dash", "dot", "band", "bar", "ring" or "tick".
     """
 
@@ -66,9 +66,9 @@ class Drawing:
 
     Attributes:
         key: its identifier on the page.
-        title: what it shows.
+        title: its title.
         figure: the drawing.
-        alternative: what is to be seen in it, in words.
+        alternative: what it shows, in words.
         caption: how to read it.
         legend: its marks.
     """
@@ -82,7 +82,7 @@ class Drawing:
 
 
 def learning_curve(one: PlayedRun, index: int) -> Drawing:
-    """Draw risk and mean against episodes, each with its interval, and the values on held-out episodes."""
+    """Draw the measure and the mean against episodes, each with its interval, and the values on held-out episodes."""
     page, axis = canvas()
     history = [line for line in one.run.history if line.get("risk") is not None and line.get("mean") is not None]
     shown = ("mean",) if one.risk.attitude == "neutral" else ("risk", "mean")
@@ -127,7 +127,7 @@ def learning_curve(one: PlayedRun, index: int) -> Drawing:
 
 @checks_kinds
 def plot_run(run: Run, path: str | Path | None = None, width: float = 7.0) -> Figure:
-    """Draw how a run learned: the measure and the mean against episodes, and the values by held-out episodes.
+    """Draw how a run learned: the measure and the mean against episodes, and the values on held-out episodes.
 
     Lines are means of neighboring iterations' estimates, bands their 95% intervals.
 
@@ -159,7 +159,7 @@ def plot_run(run: Run, path: str | Path | None = None, width: float = 7.0) -> Fi
 
 
 def end_of_path(history: Sequence[Line]) -> float | None:
-    """Give the episodes after which a record is at the named measure for good; None if it always or never was."""
+    """Give the number of episodes after which the path to the measure ends; None without a path, or before its end."""
     away = [place for place, line in enumerate(history) if line.get("path") not in (None, 1.0)]
     if not away or away[-1] + 1 >= len(history):
         return None
@@ -189,7 +189,7 @@ def distribution(one: PlayedRun, index: int, span: tuple[float, float]) -> Drawi
     axis.yaxis.set_major_formatter(ticks(percent))
     tail, texts = percent(alpha), (one.write_estimate(CVaR(alpha)), write(var), one.write_estimate(Mean()))
     legend = [Mark(f"the worst {tail}", one.hue, "bar"), Mark("the others", one.hue, "band")]
-    # what a line stands for is said above the figure, where no line crosses it
+    # the lines are named in the legend above the figure, where no line crosses the text
     names = (f"CVaR {texts[0]}", f"VaR {texts[1]}", f"mean {texts[2]}")
     for place, text, line, kind in zip(
         (cvar, var, mean), names, ("-", ":", "--"), ("line", "dot", "dash"), strict=True
@@ -213,7 +213,7 @@ def distribution(one: PlayedRun, index: int, span: tuple[float, float]) -> Drawi
 
 
 def weights(one: PlayedRun, index: int) -> Drawing | None:
-    """Draw how many episodes each reweighted batch was worth, and when a guard stepped in; None without weights."""
+    """Draw the effective sample size of each reweighted batch, and when a guard stepped in; None without weights."""
     size = one.run.settings.own.get("episodes")
     lines = [line for line in one.run.history if line.get("ess") is not None]
     if not size or all(line["ess"] == size for line in lines):
@@ -241,7 +241,7 @@ def weights(one: PlayedRun, index: int) -> Drawing | None:
 
 
 def _spread(axis: Axes, x: FloatArray, y: FloatArray, drawn: str, *, dashed: bool) -> None:
-    """Draw a noisy series by its running median and the range of eight of ten neighbors."""
+    """Draw a noisy series as its running median and the range of the middle 80% of its neighbors."""
     if not len(y):
         return
     window = min(len(y), max(3, len(y) // 20))
@@ -264,19 +264,19 @@ def _bars(one: PlayedRun, span: tuple[float, float]) -> tuple[FloatArray, FloatA
         exact = None if law is None else np.array([_mass_near(law, place) for place in atoms])
         return atoms, counts / len(one.values), widths, exact
     edges = np.linspace(*span, BINS + 1)
-    shares = np.histogram(one.values, edges)[0] / len(one.values)  # the caption says what lies beyond the axis
+    shares = np.histogram(one.values, edges)[0] / len(one.values)  # the caption tells of values beyond the axis
     exact = None if one.law is None else np.histogram(one.law.values, edges, weights=one.law.probabilities)[0]
     return (edges[1:] + edges[:-1]) / 2.0, shares, np.diff(edges), exact
 
 
 def _in_tail(values: FloatArray, ends: FloatArray, var: float, alpha: float) -> NDArray[np.bool_]:
-    """Say which bars are the tail, by their right ends: those below VaR, and one at it unless most of it lies above."""
+    """Give the mask of the bars in the tail, by their right ends: up to VaR, or below it if VaR has too many values."""
     fits = np.count_nonzero(values <= var) <= 1.5 * alpha * len(values)
     return ends <= var if fits else ends < var
 
 
 def _mass_near(law: DiscreteLaw, place: float) -> float:
-    """Give the exact mass at a return, which sampling may have summed in another order."""
+    """Give the exact mass at a sampled return, whose rewards may have been summed in another order."""
     close = np.abs(law.values - place) <= 1e-9 * max(1.0, abs(place))
     return float(np.sum(law.probabilities[close]))
 
@@ -286,12 +286,12 @@ def _cvar(values: FloatArray, alpha: float) -> float:
 
 
 def column(lines: Sequence[dict[str, Any]], key: str) -> FloatArray:
-    """Give one column of a record; what is not known is NaN."""
+    """Give one column of a record; unknown values are NaN."""
     return np.array([line[key] for line in lines], dtype=np.float64)
 
 
 def smooth_history(values: FloatArray, errors: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Give the mean of each value [k] with its neighbors, and its standard error, NaN where one of theirs is NaN."""
+    """Give the mean of each value [k] with its neighbors, and its standard error, NaN if one of their errors is."""
     half = max(1, len(values) // 40)
     first = np.maximum(np.arange(len(values)) - half, 0)
     last = np.minimum(np.arange(len(values)) + half + 1, len(values))

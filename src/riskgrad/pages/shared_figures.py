@@ -1,6 +1,6 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # matplotlib is only partly typed
-"""The figures that lay runs side by side: bad days, laws, mean against risk, what each measure weighs."""
+"""The figures that show all runs together: tails, laws, mean against risk, and the weights of each measure."""
 
 from collections.abc import Sequence
 from typing import Any, cast
@@ -21,12 +21,12 @@ from riskgrad.risk import CVaR, Mean, RiskMeasure
 from riskgrad.types import FloatArray
 
 POINTS = 200
-LEAST_TAIL = 20  # episodes: fewer say little about a tail
+LEAST_TAIL = 20  # fewest episodes of a tail that is shown
 KINDS = ("line", "dash", "dot", "mixed", "long", "short")
 
 
 def tails(played: Sequence[PlayedRun]) -> Drawing:
-    """Draw the mean of the worst part of the episodes against how large a part it is."""
+    """Draw the mean of the worst episodes against their share of all episodes."""
     page, axis = canvas()
     size = len(played[0].values)
     least = min(0.5, max(0.01, LEAST_TAIL / size))
@@ -117,9 +117,9 @@ def trade(played: Sequence[PlayedRun], tables: Sequence[Table], measure: RiskMea
 
 
 def _write_letters(axis: Axes, played: Sequence[PlayedRun], tables: Sequence[Table], measure: RiskMeasure) -> None:
-    """Write the letter of each run beside its cross, where no other letter is and no cross passes."""
+    """Write the letter of each run near its cross, if possible away from other letters and crosses."""
     page = cast("Figure", axis.figure)
-    page.draw_without_rendering()  # settles where the axes are
+    page.draw_without_rendering()  # computes the positions of the axes
     crosses = [[table[name].bootstrap for name in (str(measure), "mean")] for table in tables]
     points = [(table[str(measure)].value, table["mean"].value) for table in tables]
     ends = [
@@ -145,13 +145,13 @@ def _write_letters(axis: Axes, played: Sequence[PlayedRun], tables: Sequence[Tab
 
 
 def _crosses(x: float, y: float, room: float, low: FloatArray, high: FloatArray, place: FloatArray) -> bool:
-    """Say whether a cross, from `low` to `high` through `place`, passes within `room` of a spot, all in pixels."""
+    """Say whether a cross, from `low` to `high` through `place`, passes within `room` of (x, y), all in pixels."""
     across = abs(y - place[1]) < room and low[0] - room < x < high[0] + room
     return bool(across or (abs(x - place[0]) < room and low[1] - room < y < high[1] + room))
 
 
 def quantile_weights(played: Sequence[PlayedRun]) -> Drawing | None:
-    """Draw the weight that each run's measure puts on every quantile of the return; None if none is a distortion."""
+    """Draw the weight of every quantile by each run's measure; None unless one is a distortion and not neutral."""
     page, axis = canvas()
     axis.axhline(1.0, color=MUTED, linestyle="--", linewidth=1.0)
     levels = np.linspace(0.0, 1.0, 401)

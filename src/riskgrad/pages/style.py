@@ -2,9 +2,10 @@
 # matplotlib is only partly typed
 """One look for every figure: colors that color-blind readers can tell apart, thin axes, no global state.
 
-A figure of its own is made by `make_figure` and written by `save_figure`. A figure inside a page is made by `canvas`,
-drawn once with the colors below, and given by `inline_svg` as SVG in which each color is a variable of the page's style
-sheet: one drawing serves both schemes, light and dark. Nothing in it points outside, and its identifiers are its own.
+A figure for a file is made by `make_figure` and written by `save_figure`. A figure for a page is made by `canvas`,
+drawn once with the colors below, and turned by `inline_svg` into SVG in which each color is a variable of the page's
+style sheet, so that one drawing serves the light and the dark scheme. It has no links to other files, and its
+identifiers differ from those of other figures.
 """
 
 import io
@@ -25,14 +26,14 @@ from riskgrad.run.files import ELSEWHERE, write_whole
 
 # Okabe and Ito's palette without its yellow, which is too light for lines
 COLORS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#444444")
-NEUTRAL: Final = COLORS[0]  # the neutral policy in every figure, as RUNS[0] on a page
+NEUTRAL: Final = COLORS[0]  # of the neutral policy in every figure, as RUNS[0] on a page
 AVERSE: Final = COLORS[1]
-BESIDE: Final = "#888888"  # what is only there to be compared with
+BESIDE: Final = "#888888"  # of lines that only connect points
 FORMATS: Final = (".svg", ".png", ".pdf")
 
 RUNS: Final = ("#0072b2", "#c04f00", "#00795a", "#a8487f", "#7a6200", "#5b5f97")
 DASHES: Final = ("-", (0, (6, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)), (0, (10, 3)), (0, (3, 1.5)))
-PALE: Final = -2  # the hue of what is only there to be compared with
+PALE: Final = -2  # the hue of the untrained policy
 INK: Final = "#000000"
 MUTED: Final = "#666666"
 GRID: Final = "#dddddd"
@@ -49,7 +50,7 @@ WIDTH: Final = 4.8  # inches: on a phone one unit is one pixel, so that text of 
 
 
 class NotebookFigure(Figure):
-    """A figure that a notebook shows by itself, without pyplot."""
+    """A figure that a notebook shows without pyplot."""
 
     def _repr_png_(self) -> bytes:
         buffer = io.BytesIO()
@@ -71,7 +72,7 @@ def make_figure(width: float, height: float, rows: int = 1, columns: int = 1) ->
 
 
 def save_figure(page: Figure, path: str | Path) -> Path:
-    """Write a figure as SVG, PNG or PDF by its ending; text stays text in SVG."""
+    """Write a figure as SVG, PNG or PDF, by the ending of the path; text stays text in SVG."""
     target = check_path("path", path)
     if target.suffix.lower() not in FORMATS:
         raise InputError("path", f"end in {', '.join(FORMATS)}", str(path))
@@ -91,7 +92,7 @@ def canvas(height: float = 2.9) -> tuple[Figure, Axes]:
 
 
 def ticks(write: Callable[[float], str]) -> FuncFormatter:
-    """Label the ticks of an axis by a function of their place."""
+    """Give a formatter that labels the ticks of an axis by a function of their values."""
 
     def format_tick(place: float, _: int | None) -> str:
         return write(place)
@@ -105,14 +106,14 @@ def run_color(hue: int) -> str:
 
 
 def find_hues(attitudes: Sequence[str]) -> list[int]:
-    """Give the hue of each run by its attitude: blue is neutral and only that, orange the first of the others."""
+    """Give the hue of each run by its attitude: blue for the first neutral run only, orange for the first other run."""
     first = next((place for place, one in enumerate(attitudes) if one == "neutral"), None)
     others = (1 + count % (len(RUNS) - 1) for count in itertools.count())
     return [0 if place == first else next(others) for place in range(len(attitudes))]
 
 
 def inline_svg(page: Figure, prefix: str) -> str:
-    """Give a figure as an SVG element for a page; `prefix` keeps its identifiers apart from those of other figures."""
+    """Give a figure as an SVG element for a page; `prefix` makes its identifiers differ from those of other figures."""
     buffer = io.StringIO()
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "riskgrad", "text.parse_math": False}):
         page.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
@@ -120,7 +121,7 @@ def inline_svg(page: Figure, prefix: str) -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>\s*|<!--.*?-->\s*|<style.*?</style>", "", text, flags=re.S)
     box = re.search(r'viewBox="([^"]*)"', text)
-    # black is what SVG fills with when nothing is said, so matplotlib does not say it
+    # SVG fills with black by default, so matplotlib does not write that color; it is set here instead
     opening = f'<svg viewBox="{box.group(1) if box else ""}" fill="currentColor" aria-hidden="true">'
     text = re.sub(r"<svg.*?>", opening, text, count=1)
     text = text.replace("xlink:href", "href")
@@ -133,7 +134,7 @@ def inline_svg(page: Figure, prefix: str) -> str:
 
 
 def _own_names(text: str, prefix: str) -> str:
-    """Drop identifiers that nothing refers to, and set the prefix before the others."""
+    """Drop identifiers that nothing refers to, and put the prefix before the others."""
     wanted = set(re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', text))
     names = {one or other for one, other in wanted}
     text = re.sub(r' id="([^"]+)"', lambda found: f' id="{prefix}-{found[1]}"' if found[1] in names else "", text)

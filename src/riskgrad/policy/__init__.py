@@ -1,7 +1,7 @@
 """Policies: distributions over actions that are smooth in a flat vector of parameters.
 
-The files of this folder are the list of policies, `POLICIES`: a new file is exported, named and tested without an edit
-elsewhere. `rg.register` adds one from outside.
+`POLICIES` lists the policies in the files of this folder: a policy in a new file is exported, named and tested without
+an edit elsewhere. `rg.register` adds one from outside.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Risk measures: a number for a law of the return, and estimators of it from episodes."""
+"""Risk measures: each gives a number for a law of the return, and estimates it from episodes."""
 
 from typing import TYPE_CHECKING
 

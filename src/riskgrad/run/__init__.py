@@ -1,4 +1,4 @@
-"""What a run keeps: its record, its checkpoints, and the run itself, which can be saved and loaded."""
+"""Runs, which can be saved and loaded; their records and checkpoints; and what watches them."""
 
 from riskgrad.run.loading import load as load
 from riskgrad.run.player import RunPlayer as RunPlayer

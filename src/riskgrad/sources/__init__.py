@@ -1,7 +1,7 @@
-"""Where episodes come from: finite models, compiled environments, Gymnasium, logs; and the source of an environment.
+"""Sources of episodes: finite models, compiled environments, Gymnasium, logs; and how an environment gets its source.
 
-The files of this folder are the list of sources, `SOURCES`: a new file is exported, asked for environments and tested
-without an edit elsewhere. `rg.register` adds one from outside.
+`SOURCES` lists the sources that the files of this folder define: a source in a new file is exported, asked whether it
+plays an environment, and tested, without an edit elsewhere. `rg.register` adds a source from outside.
 """
 
 from typing import TYPE_CHECKING

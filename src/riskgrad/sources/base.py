@@ -3,12 +3,13 @@
     P policies at once   m episodes each   d parameters
 
 A source plays a fixed quota of episodes per policy; never "the first m that finish", which favors short episodes.
-Every random number is a function of the stream, the row's pair and the episode, so that an answer does not depend on
-threads, on the other rows or on the order of work.
+Every random number is a function of the stream, the row's pair and the episode, so that results do not depend on
+threads, on the other rows or on the order of work. Vector forms of Gymnasium environments are an exception: their
+starts depend on all rows that are asked for in one call.
 
-A source declares what it is like: what it gives to a policy and takes from one, who does its work, and whether it can
-report what was observed. A new kind of source is one file in this folder, or one class that is registered: `from_env`
-says which environments it plays.
+A source declares which observations it gives and which actions it takes, who does its work, and which of the optional
+methods it has. A new kind of source is one file in this folder, or one class that is registered; its `from_env` decides
+which environments it plays.
 """
 
 from abc import ABC, abstractmethod
@@ -46,12 +47,12 @@ class EnvOptions:
 
     Attributes:
         horizon: largest number of steps of an episode; None leaves it to the environment.
-        discount: in (0, 1]; None leaves it to the model, and is 1 for an environment.
-        options: for `gymnasium.make`, the class or the factory; empty where they have been used.
-        threads: of compiled loops; None for one for each core.
-        backend: who plays; None for this process.
-        step_timeout: seconds after which an environment that does not answer is ended; None for never.
-        factory: what made the environment, a class or function that can make more of them; None where nothing did.
+        discount: in (0, 1]; None takes that of a model, and 1 for an environment.
+        options: for `gymnasium.make`, the class or the factory; empty where they are not needed any more.
+        threads: how many threads compiled loops use; None for one for each core.
+        backend: where a Gymnasium environment is played; None for this process.
+        step_timeout: seconds after which an environment that does not answer is ended with its process; None for never.
+        factory: the class or function that made the environment and can make more; None where there is none.
     """
 
     horizon: int | None = None
@@ -63,7 +64,7 @@ class EnvOptions:
     factory: Callable[..., Any] | None = None
 
     def refuse_other(self, horizon: int | None, discount: float | None) -> None:
-        """Refuse another horizon or discount than a model or source has, and options for what is already made."""
+        """Refuse a horizon or discount that differs from that of a model or source, and options for it."""
         own = {"horizon": horizon, "discount": discount, "env_options": None}
         given = {"horizon": self.horizon, "discount": self.discount, "env_options": self.options or None}
         for name, value in given.items():
@@ -72,34 +73,34 @@ class EnvOptions:
 
 
 class Source(ABC):
-    """Where episodes come from.
+    """A source of episodes.
 
-    A source has to give `returns` and `record`. It is fitted with policies by name, and refuses policies that do not
-    fit, where it says what it `gives` and `takes`.
+    A subclass has to define `returns` and `record`. If it also says what it `gives` and `takes`, policies can be made
+    for it by name, and policies that do not fit are refused.
     """
 
-    name: ClassVar[str] = ""  # how listings call this kind
+    name: ClassVar[str] = ""  # the name of this kind of source in listings
     observes: bool = False  # whether it has `returns_and_statistics`
     keeps_steps: bool = False  # whether it has `record_steps`
     remembers: bool = False  # whether it shows a policy its memory, and has `returns_so_far`
-    workers: ClassVar[Literal["threads", "backend", "none"]] = "none"  # who plays at once
-    logged: Episodes | None = None  # the episodes of a log, which plays nothing; None for a source that plays
-    plays: ClassVar[tuple[type, ...]] = ()  # what it alone plays, whatever it is
-    general: ClassVar[bool] = False  # whether it plays any environment, and is asked after those that play some
+    workers: ClassVar[Literal["threads", "backend", "none"]] = "none"  # who plays episodes at the same time
+    logged: Episodes | None = None  # the episodes of a log; None for a source that plays
+    plays: ClassVar[tuple[type, ...]] = ()  # types of environment for which other kinds of source are not asked
+    general: ClassVar[bool] = False  # whether it plays any environment, so that it is asked last
 
     @property
     def gives(self) -> ObservationKind | None:
-        """What policies observe; None where that is not known."""
+        """The kind of observation that policies get; None where it is not known."""
         return None
 
     @property
     def takes(self) -> ActionKind | None:
-        """Among which actions policies choose; None where that is not known."""
+        """The kind of action that policies choose; None where it is not known."""
         return None
 
     @property
     def spaces(self) -> dict[str, Any] | None:
-        """What it shows and takes, as a run writes it: "observation" and "action"; None where that is not known."""
+        """What it gives and takes, as a run records it: "observation" and "action"; None where one is not known."""
         gives, takes = self.gives, self.takes
         if gives is None or takes is None:
             return None
@@ -107,37 +108,37 @@ class Source(ABC):
 
     @property
     def mdp(self) -> FiniteMDP | None:
-        """The finite model whose episodes it plays; None where there is none, and nothing is known exactly."""
+        """The finite model that it plays; None where there is none, so that nothing can be computed exactly."""
         return None
 
     @property
     def horizon(self) -> int | None:
-        """Steps after which an episode is cut, where known."""
+        """Steps after which an episode is cut; None where that is not known."""
         return None
 
     @property
     def discount(self) -> float | None:
-        """The discount of its returns, where known."""
+        """The discount of its returns; None where it is not known."""
         return None
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of a run must know about how episodes are played; playing episodes may add to it."""
+        """Notes for readers of a run on how episodes are played; playing episodes may add some."""
         return ()
 
     @property
     def return_range(self) -> tuple[float, float] | None:
-        """The smallest and the largest return that an episode can have, where known."""
+        """Bounds (low, high) of the return of an episode; None where they are not known."""
         return None
 
     @property
     def env_id(self) -> str | None:
-        """The Gymnasium id of what is played, where it has one."""
+        """The Gymnasium id that a compiled environment stands for; None for other sources."""
         return None
 
     @property
     def env_maker(self) -> Callable[[], Any] | None:
-        """What makes a Gymnasium environment like those that are played; None where nothing does."""
+        """A function that makes a Gymnasium environment like those that are played; None where there is none."""
         return None
 
     @property
@@ -152,7 +153,7 @@ class Source(ABC):
         """Play m episodes of each of P policies.
 
         Args:
-            policy: what acts.
+            policy: the policy that acts.
             thetas: parameters [P, d].
             episodes: m.
             stream: where the random numbers come from.
@@ -162,17 +163,17 @@ class Source(ABC):
 
     @abstractmethod
     def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
-        """Play m episodes of one policy and keep what they visited, so that it can be reweighted for others."""
+        """Play m episodes of one policy and record their visits, so that they can be reweighted for other policies."""
 
     def record_steps(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream, pair: int = 0) -> Steps:
-        """Play m episodes of one policy and keep their steps in order, with rewards; only where the source can.
+        """Play m episodes of one policy and keep their steps in order, with rewards; only where it `keeps_steps`.
 
         Args:
-            policy: what acts.
+            policy: the policy that acts.
             theta: its parameters [d].
             episodes: m.
             stream: where the random numbers come from.
-            pair: which of the stream's random numbers.
+            pair: which of the stream's random numbers they use, as in `returns`.
         """
         del policy, theta, episodes, stream, pair
         raise InputError("source", "keep the steps of its episodes", self)
@@ -186,29 +187,30 @@ class Source(ABC):
         pairs: ArrayLike | None,
         statistics: ObservationStatistics,
     ) -> tuple[Returns, ObservationStatistics]:
-        """Play as `returns` does, and add what was observed to the statistics; only where the source `observes`.
+        """Play as `returns` does, and add the observations to the statistics; only where the source `observes`.
 
         Args:
-            policy: what acts; `Normalized(policy, statistics, source.observation_limit)` to act by them.
+            policy: the policy that acts; to act by the statistics, `Normalized(policy, statistics,
+                source.observation_limit)`.
             thetas: parameters [P, d].
             episodes: m.
             stream: where the random numbers come from.
             pairs: which random numbers each row uses [P].
-            statistics: of the observations before.
+            statistics: those of earlier observations.
 
         Returns:
-            the returns, and the statistics with all observations that a policy acted on.
+            the returns, and the statistics of the earlier observations and of all on which a policy acted.
         """
         del policy, thetas, episodes, stream, pairs, statistics
         raise InputError("source", "tell what was observed", self)
 
     def returns_so_far(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> FloatArray:
-        """Play m episodes of one policy and give the return so far before each of their steps, one after the other [V].
+        """Play m episodes of one policy and give the return so far before each step, episode after episode.
 
-        Memory is fitted to them; only where the source `remembers`.
+        Only where the source `remembers`: a memory is fitted to these returns.
 
         Args:
-            policy: what acts.
+            policy: the policy that acts.
             theta: its parameters [d].
             episodes: m.
             stream: where the random numbers come from.
@@ -217,13 +219,13 @@ class Source(ABC):
         raise InputError("source", "tell the return so far, for memory", self)
 
     def find_unseeded(self, policy: Policy, theta: ArrayLike, stream: Stream) -> str:
-        """Play an episode twice and say what differs, as a note; empty where nothing does or nothing can.
+        """Play an episode twice and give a note that says what differs; empty if nothing does.
 
-        An environment whose `reset` does not use its seed, or that draws from a generator of the whole program, is
-        found by that. Sources whose random numbers are all their own play nothing.
+        This finds an environment whose `reset` does not use its seed, or that draws from a global generator. Sources
+        that draw all random numbers themselves play nothing and give an empty note.
 
         Args:
-            policy: what acts.
+            policy: the policy that acts.
             theta: its parameters [d].
             stream: where the random numbers come from.
         """
@@ -236,7 +238,7 @@ class Source(ABC):
         return self.logged
 
     def watch(self, lengths: IntArray) -> None:
-        """See the lengths of episodes that were played elsewhere; some sources have a note about them."""
+        """Take note of the lengths of episodes that were played elsewhere; some sources add a note about them."""
         del lengths
 
     def close(self) -> None:
@@ -244,11 +246,11 @@ class Source(ABC):
         return
 
     def stop_workers(self) -> None:
-        """End the processes that were started for its work; the next work starts new ones."""
+        """End the processes that were started for its work; the next call that needs them starts new ones."""
         return
 
     def fingerprint(self) -> str:
-        """Say in one line what is played; a run can be resumed only with a source of the same fingerprint."""
+        """Describe in one line what is played; a run can be resumed only with a source of the same fingerprint."""
         text = str(self)
         return type(self).__name__ if " at 0x" in text else text  # an address differs between processes
 
@@ -257,8 +259,8 @@ class Source(ABC):
         """Make the source of an environment; None where this kind of source does not play it.
 
         Args:
-            env: a Gymnasium id with its version, an environment, or a model; what a class or factory made.
-            options: what else the user said.
+            env: a Gymnasium id with its version, an environment, or a model; of a class or factory, what it made.
+            options: the options that the user gave with it.
         """
         del env, options
         return None
@@ -268,9 +270,9 @@ SOURCES = PartList("source", Source, "riskgrad.sources")
 
 
 def shown_to(policy: Policy, source: Source) -> ObservationKind | None:
-    """Give what a source shows to a policy: what it gives, with the policy's memory; None where that is not known.
+    """Give the kind of observation that a policy gets from a source, with its memory; None where it is not known.
 
-    Refuse a memory of other observations, or of returns by another discount, than the source has.
+    Refuse a memory that the source cannot show, or that was made for other observations or for another discount.
     """
     gives, memory = source.gives, policy.memory
     if memory is None:
@@ -286,8 +288,8 @@ def shown_to(policy: Policy, source: Source) -> ObservationKind | None:
 def check_fit(policy: Policy, source: Source) -> None:
     """Refuse a policy that reads other observations than a source gives, or chooses among other actions.
 
-    Both say so in the types of `riskgrad.types`, which are compared here and nowhere else. What one of them does not
-    say, such as a policy of the user's own, is tried as it is.
+    Both declare this in the types of `riskgrad.types`, which are compared here. Where one of them declares nothing, as
+    a policy of the user's own may, the policy is tried as it is.
     """
     gives, takes, acts = shown_to(policy, source), source.takes, policy.acts
     if gives is not None and policy.reads and gives not in policy.reads:
@@ -301,7 +303,7 @@ def check_fit(policy: Policy, source: Source) -> None:
         rule = f"have actions of {len(takes.choices.sizes)} choices and {takes.numbers.size} numbers"
         raise InputError("policy", rule, policy, "see rg.policy.Factored")
     if isinstance(takes, Numbers):
-        # a policy may keep within bounds of its own
+        # a policy may have other bounds than the environment
         if not isinstance(acts, Numbers) or acts.size != takes.size:
             raise InputError("policy", f"have actions of {takes.size} numbers", policy, "see rg.policy.Gaussian")
     elif isinstance(acts, Numbers | Both):

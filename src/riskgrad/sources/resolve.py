@@ -1,9 +1,9 @@
-"""From what a user calls an environment to a source of episodes, and to a policy that fits it.
+"""The source of episodes for whatever a user gives as an environment, and a policy that fits the source.
 
 Each kind of source is asked in turn whether it plays the environment (`Source.from_env`): finite tables and compiled
 twins run compiled, and any other Gymnasium environment is played as it is.
 
-A policy is made to fit a source by its name:
+A policy that fits a source is made by its name:
 
     name              choices                                 numbers
     "table"           one preference per state and action     -
@@ -11,9 +11,9 @@ A policy is made to fit a source by its name:
     "mlp"             softmax of a network                    normal, mean of a network
     "deterministic"   the largest of linear outputs           a linear function, within the bounds
 
-Without a name a source of states gets a table, and every other a linear policy, which has few parameters, unless the
-algorithm has a name of its own for what the source gives: the critic has one for vectors (`Algorithm.defaults_for`).
-What follows a name says more: "mlp:64,64,std=1" has two layers of 64 units, and begins with a spread of 1.
+By default, a source that gives `States` and takes a `Choice` gets a table, and any other a linear policy, which has few
+parameters. An algorithm may have another default (`Algorithm.defaults_for`), as the critic has for vectors.
+Details may follow a name: "mlp:64,64,std=1" has two hidden layers of 64 units, and begins with a spread of 1.
 """
 
 import contextlib
@@ -42,8 +42,8 @@ from riskgrad.types import Choice, States, Vectors
 
 Environment = str | FiniteMDP | CompiledEnv | Source | gymnasium.Env[Any, Any] | Callable[..., Any]
 
-MOST_PARAMETERS = 100_000_000  # 0.8 GB, of which an algorithm holds several
-MOST_UNASKED: Final = 10_000  # numbers of an observation for which a policy is chosen unasked
+MOST_PARAMETERS = 100_000_000  # of a policy made by name; they take 0.8 GB, and an algorithm holds several such vectors
+MOST_UNASKED: Final = 10_000  # most numbers of an observation for which a policy is chosen by default
 KINDS = "a Gymnasium id, class, factory or environment, a FiniteMDP, a CompiledEnv, or a source of episodes"
 
 
@@ -61,13 +61,14 @@ def resolve_source(
     """Give the source of episodes that an environment stands for.
 
     Args:
-        env: a source, a `FiniteMDP`, a `CompiledEnv`, a Gymnasium id, a class or factory of these, or an environment.
-        horizon: largest number of steps of an episode; only for Gymnasium environments, where None takes their limit.
-        discount: in (0, 1]; only for Gymnasium environments, where None is 1.
+        env: a Gymnasium id, the name of a shipped model, an environment, a `FiniteMDP`, a `CompiledEnv`, a source, or a
+            class or factory of these.
+        horizon: largest number of steps of an episode; None takes the environment's. A model or source has its own.
+        discount: in (0, 1]; None is 1. A model or source has its own.
         env_options: options for `gymnasium.make`, the class or the factory.
-        threads: for sampling a finite model or a compiled environment.
-        backend: for playing a Gymnasium environment, such as `riskgrad.backend.Processes(8)`; `open_source` shares
-            the work of others as well.
+        threads: how many threads play a finite model or a compiled environment; None for one for each core.
+        backend: where a Gymnasium environment is played, such as `riskgrad.backend.Processes(8)`; other sources do not
+            use it here, but `open_source` shares their work too.
         step_timeout: seconds after which a Gymnasium environment that does not answer is ended with its process.
     """
     given = check_env_options(env_options)
@@ -91,7 +92,7 @@ def resolve_source(
 
 @contextlib.contextmanager
 def open_source(env: Environment, options: TrainOptions) -> Generator[Source]:
-    """Give the source of episodes for a training; what was started or made for it is ended afterwards."""
+    """Give the source of episodes for a training; afterwards end its processes and close its environments."""
     source = resolve_source(
         env,
         options.horizon,
@@ -106,7 +107,7 @@ def open_source(env: Environment, options: TrainOptions) -> Generator[Source]:
         raise InputError("step_timeout", rule, options.step_timeout)
     if options.backend is not None and source is env and source.workers == "backend":
         raise InputError("backend", "be left out for a source, which has a backend of its own", options.backend)
-    # "serial" asks for no one else, and a log plays nothing
+    # "serial" means this process, and a log plays nothing
     is_serial = isinstance(options.backend, str) and options.backend == "serial"
     if options.backend is not None and not is_serial and source.workers != "backend" and source.logged is None:
         source = SharedSource(source, options.backend, options.threads)
@@ -116,7 +117,7 @@ def open_source(env: Environment, options: TrainOptions) -> Generator[Source]:
 
 @contextlib.contextmanager
 def closing(source: Source, env: Environment) -> Generator[None]:
-    """End the work of a source that was made here, and close its environments if they come from an id or a class."""
+    """At the end, close environments made from an id or a class, and end processes of a source that was made here."""
     try:
         yield
     finally:
@@ -129,11 +130,11 @@ def closing(source: Source, env: Environment) -> Generator[None]:
 
 
 def _call_factory(factory: Any, said: EnvOptions) -> tuple[Any, EnvOptions]:
-    """Call a class or factory; give what it made, and the options that are left for who plays that."""
+    """Call a class or factory; give what it made, and the options that are left for its source."""
     _refuse_unknown_options(factory, said.options)
     with explain_failure(str(getattr(factory, "__name__", type(factory).__name__))):
         made = factory(**said.options)
-    # one environment is played by many, which the factory makes with the same options
+    # a source plays several such environments, and the factory makes the others with the same options
     return made, replace(said, factory=factory, options=said.options if isinstance(made, gymnasium.Env) else {})
 
 
@@ -147,14 +148,14 @@ def _refuse_unknown_options(factory: Any, options: Mapping[str, Any]) -> None:
 
 
 def _refuse_misspelled_model(name: str) -> None:
-    """Offer the shipped model that a string nearly names, where Gymnasium has no environment of that name."""
+    """Refuse a string that is close to the name of a shipped model, unless it is registered with Gymnasium."""
     if difflib.get_close_matches(name.lower(), MODELS, n=1, cutoff=0.7) and name not in gymnasium.registry:
         raise UnknownNameError("env", name, MODELS, "any Gymnasium id works too")
 
 
 @checks_kinds
 def choose_policy(source: Source, given: Policy | str | None) -> tuple[Policy, str | None]:
-    """Give the policy that is trained, and the name that makes it; None where none does."""
+    """Give the policy to train, and the name that makes it; None where no name does."""
     if isinstance(given, Policy):
         return given, find_policy_name(given, source.gives, source.takes)
     name = usual_name(source) if given is None else given
@@ -162,7 +163,7 @@ def choose_policy(source: Source, given: Policy | str | None) -> tuple[Policy, s
 
 
 def refuse_huge(source: Source) -> None:
-    """Refuse to choose a policy for observations of very many numbers, as images are."""
+    """Refuse to choose a policy for observations of very many numbers, such as images."""
     gives = source.gives
     if isinstance(gives, Vectors) and gives.size > MOST_UNASKED:
         rule = f"be named for more than {MOST_UNASKED:,} inputs, each of which has a weight for every unit"
@@ -178,7 +179,8 @@ def make_policy(source: Source, name: str | None = None) -> Policy:
 
     Args:
         source: where episodes come from.
-        name: "table", "linear", "mlp", "mlp:64,64", "deterministic", or that of a registered policy; None chooses.
+        name: "table", "linear", "mlp", "mlp:64,64", "deterministic", or the name of a registered policy; None for the
+            usual one.
 
     Returns:
         the policy.
@@ -200,5 +202,5 @@ def make_policy(source: Source, name: str | None = None) -> Policy:
 
 
 def usual_name(source: Source) -> str:
-    """Give the name of the policy that a source gets unasked."""
+    """Give the name of the policy that a source gets by default."""
     return "table" if isinstance(source.gives, States) and isinstance(source.takes, Choice) else "linear"

@@ -1,12 +1,12 @@
-"""Episodes of a finite model, a compiled environment or a source of one's own, played by the workers of a backend.
+"""Episodes of a finite model, a compiled environment or a source of the user's, played by the workers of a backend.
 
     P policies at once   m episodes each   d parameters   V visits
 
-The source itself travels once, as a parcel; what is to be played travels once for each batch. A lot is some rows, or
-some episodes of a row: an episode is a function of the stream, its pair and its number, and a stream whose first
-episode is another (`Stream.first`) gives the numbers of those that follow it. Answers are laid side by side in their
-order, so that they are those of one process, to the bit. Log-probabilities of recorded actions are asked for here, in
-one piece, as the source itself does.
+A worker gets the source once, as a parcel; it gets the policy, the parameters and the stream once for each batch, and
+then lots. A lot is some rows, or some episodes of one row: since an episode is a function of the stream, its pair and
+its number, a lot is played with a stream that begins at its first episode (`Stream.first`). Results are joined in the
+order of the lots, and have the same bits as those of one process. Log-probabilities of recorded actions are computed in
+this process, for all lots together.
 """
 
 import copy
@@ -32,7 +32,7 @@ from riskgrad.sources.base import Source, check_fit, shown_to
 from riskgrad.sources.narrow import Narrowed
 from riskgrad.types import ActionKind, Episodes, FloatArray, IntArray, ObservationKind, Returns, Steps, Vectors
 
-LOTS: Final = 2  # for each worker, so that none waits long for the last one
+LOTS: Final = 2  # lots for each worker, so that none waits long for the last lot
 
 Ask = Callable[[Source, Policy, FloatArray, int, Stream, IntArray], Any]
 
@@ -43,8 +43,8 @@ class SharedLot:
 
     Attributes:
         rows: the first row, and the one after the last.
-        first: the first episode.
-        episodes: how many of each row.
+        first: the first episode of each row.
+        episodes: how many episodes of each row.
     """
 
     rows: tuple[int, int]
@@ -54,12 +54,12 @@ class SharedLot:
 
 @dataclass(frozen=True)
 class SharedWork:
-    """Plays lots of a batch with a source of its own.
+    """Plays lots of a batch with a copy of the source.
 
     Attributes:
-        parcel: the source.
-        ask: what is asked of it.
-        policy: what acts.
+        parcel: the pickled source.
+        ask: the function that plays a lot with the source, such as `_ask_returns`.
+        policy: the policy that acts.
         thetas: parameters [P, d].
         stream: where the random numbers come from.
         pairs: which random numbers each row uses [P].
@@ -118,12 +118,12 @@ def _ask_so_far(
 
 
 class SharedSource(Source):
-    """Plays what another source plays, on the workers of a backend.
+    """Plays the episodes of another source on the workers of a backend.
 
     Args:
-        source: what is played.
-        backend: who plays.
-        threads: of each worker; by default as many as the backend leaves it.
+        source: the source whose episodes are played.
+        backend: the backend, or its name.
+        threads: how many threads each worker uses; by default, its share of the cores.
     """
 
     name = "shared"
@@ -138,7 +138,7 @@ class SharedSource(Source):
             raise InputError(
                 "backend", "be a name such as 'processes:4', or a Backend", backend, "see riskgrad.backend"
             )
-        self._splits = source.workers == "threads"  # whether a stream determines an episode
+        self._splits = source.workers == "threads"  # whether some episodes of a row can be played alone
         single: Any = copy.copy(source)
         if self._splits:
             single.threads = self.backend.threads if threads is None else threads
@@ -150,57 +150,57 @@ class SharedSource(Source):
 
     @property
     def gives(self) -> ObservationKind | None:
-        """What the source gives."""
+        """The kind of observation that the source gives."""
         return self.source.gives
 
     @property
     def takes(self) -> ActionKind | None:
-        """What the source takes."""
+        """The kind of action that the source takes."""
         return self.source.takes
 
     @property
     def spaces(self) -> dict[str, Any] | None:
-        """Those of the source."""
+        """The spaces of the source."""
         return self.source.spaces
 
     @property
     def mdp(self) -> FiniteMDP | None:
-        """The model of the source."""
+        """The finite model of the source, if it has one."""
         return self.source.mdp
 
     @property
     def horizon(self) -> int | None:
-        """That of the source."""
+        """The horizon of the source."""
         return self.source.horizon
 
     @property
     def discount(self) -> float | None:
-        """That of the source."""
+        """The discount of the source."""
         return self.source.discount
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Those of the source."""
+        """The notes of the source."""
         return self.source.notes
 
     @property
     def return_range(self) -> tuple[float, float] | None:
-        """That of the source."""
+        """The bounds of the return of the source."""
         return self.source.return_range
 
     @property
     def env_id(self) -> str | None:
-        """That of the source."""
+        """The Gymnasium id of the source, if it has one."""
         return self.source.env_id
 
     @property
     def env_maker(self) -> Callable[[], Any] | None:
-        """That of the source."""
+        """The function of the source that makes an environment, if it has one."""
         return self.source.env_maker
 
     @property
     def observation_limit(self) -> float:
-        """That of the source."""
+        """The observation limit of the source."""
         return self.source.observation_limit
 
     def returns(
@@ -226,7 +226,7 @@ class SharedSource(Source):
         pairs: ArrayLike | None,
         statistics: ObservationStatistics,
     ) -> tuple[Returns, ObservationStatistics]:
-        """Play as `returns` does, and add what was observed to the statistics, policy after policy."""
+        """Play as `returns` does, and add the observations to the statistics, policy after policy."""
         rows, m = check_theta_rows(thetas, policy.dim), check_count("episodes", episodes)
         lots = [SharedLot((row, row + 1), 0, m) for row in range(len(rows))]
         parts = self._map(_ask_statistics, policy, rows, stream, check_pairs(pairs, len(rows)), lots)
@@ -237,7 +237,7 @@ class SharedSource(Source):
         return Returns(values, lengths), statistics
 
     def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
-        """Play m episodes of one policy and keep what they visited; see `Source.record`."""
+        """Play m episodes of one policy and record their visits; see `Source.record`."""
         vector, m = check_theta(theta, policy.dim), check_count("episodes", episodes)
         parts: list[Episodes] = self._map_one(_ask_record, policy, vector, m, stream)
         joined = _lay_side_by_side(parts, ("values", "lengths", "observations", "actions", "counts"))
@@ -256,20 +256,20 @@ class SharedSource(Source):
         )
 
     def returns_so_far(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> FloatArray:
-        """Play m episodes of one policy and give the return so far at each step; see `Source.returns_so_far`."""
+        """Play m episodes of one policy and give the return so far before each step; see `Source.returns_so_far`."""
         vector, m = check_theta(theta, policy.dim), check_count("episodes", episodes)
         return np.concatenate(self._map_one(_ask_so_far, policy, vector, m, stream))
 
     def find_unseeded(self, policy: Policy, theta: ArrayLike, stream: Stream) -> str:
-        """Let the source see."""
+        """Let the source play an episode twice in this process; see `Source.find_unseeded`."""
         return self.source.find_unseeded(policy, theta, stream)
 
     def watch(self, lengths: IntArray) -> None:
-        """Let the source see."""
+        """Let the source take note of the lengths; see `Source.watch`."""
         self.source.watch(lengths)
 
     def fingerprint(self) -> str:
-        """Name what is played, independently of the backend."""
+        """Give the fingerprint of the source, which does not depend on the backend."""
         return self.source.fingerprint()
 
     def close(self) -> None:
@@ -277,7 +277,7 @@ class SharedSource(Source):
         self.source.close()
 
     def stop_workers(self) -> None:
-        """End the processes of a backend that was given by its name; one given as a value is the user's."""
+        """End the processes of a backend that was given by its name; leave a backend of the user's running."""
         if self._own_backend:
             self.backend.close()
 
@@ -300,7 +300,7 @@ class SharedSource(Source):
             raise WorkerError(f"{lost.reason}, playing {where} of {key} of {self.fingerprint()}") from lost
 
     def _cut(self, rows: int, episodes: int) -> list[SharedLot]:
-        """Cut P rows of m episodes into lots: of rows, or of a row's episodes where rows are few."""
+        """Cut P rows of m episodes into lots of whole rows, or of some episodes of a row where rows are few."""
         wanted = LOTS * self.backend.workers
         if rows >= wanted or not self._splits:
             return [SharedLot(pair, 0, episodes) for pair in itertools.pairwise(_edges(rows, wanted))]
@@ -313,7 +313,7 @@ class SharedSource(Source):
 
 
 def _edges(total: int, parts: int) -> list[int]:
-    """Give where parts of about the same size begin and end."""
+    """Give the edges that cut 0:total into at most `parts` parts of about the same size."""
     count = min(total, parts)
     return [total * part // count for part in range(count + 1)]
 
@@ -327,7 +327,7 @@ def _join_offsets(parts: "list[Episodes] | list[Steps]") -> IntArray:
 
 
 def _ask_log_prob(policy: Policy, theta: FloatArray, observations: NDArray[Any], actions: NDArray[Any]) -> FloatArray:
-    """Give log b(action | observation) of each visit [V]; of states and choices each pair is asked for once."""
+    """Give log b(action | observation) of each visit [V]; each pair of a state and a choice is computed once."""
     if observations.ndim > 1 or actions.ndim > 1 or observations.dtype.kind != "i" or actions.dtype.kind != "i":
         return policy.log_prob(theta, observations, actions)
     width = int(np.max(actions, initial=0)) + 1

@@ -1,27 +1,26 @@
-"""Episodes of a finite MDP, from compiled code: the return of hundreds of policies without storing a step.
+"""Episodes of a finite MDP, played by compiled code: returns of hundreds of policies without storing a step.
 
     P policies at once   m episodes each   S states   A actions   d parameters   V visits
 
-How a step is drawn, and how precisely, is in `kernels.sampler_tables`; how five episodes advance together is in
-`kernels.sampler`.
+`kernels.sampler_tables` describes how a step is drawn, and how precisely; `kernels.sampler` describes how five episodes
+advance together.
 
 What is decided here, and why:
 
 - Work is cut into blocks of rows, or of episodes where rows are few, which threads take as they become free. A block
-  writes its own part of the result and an episode depends on its own key only: any number of threads gives the same
-  bits. Thresholds are made for a few rows at a time and used at once, while they are close to the processor.
-- `record` plays the episodes that `returns` plays for pair 0 of the same stream, one at a time. Where the longest
-  episodes that there can be would not fit in memory, they are played for their lengths first.
+  writes its own part of the result, and an episode depends on its policy and its own random numbers only: any number of
+  threads gives the same bits. Thresholds are made for a few rows at a time and used while they are in the cache.
+- `record` plays the episodes that `returns` plays for pair 0 of the same stream, one at a time. If episodes of the
+  greatest possible length would not fit in memory, they are first played for their lengths.
 - A policy with memory has thresholds for each cell of time and return so far. Its episodes are played one at a time
-  too, by the same random numbers: one whose cells are all alike plays the episodes of the policy without memory.
-- A policy that is a table of preferences goes from parameters to thresholds in compiled code; any other policy is
-  asked for its probabilities.
+  too, with the same random numbers: if its cells are all alike, it plays the episodes of the policy without memory.
+- A table of preferences is turned into thresholds by compiled code; any other policy is asked for its probabilities.
 
 What did not help: one episode at a time (2.5 times slower), two or three at once (60% and 17% slower), four or six (no
-faster than five); to skip rewards of zero, or a table of the powers of the discount instead of a running product (no
-faster: the time goes into reading tables); three comparisons per action in place of two levels of search (no faster).
-Outcomes in rows of their own lengths cost 8%, so they are kept for models that need them; a slot with all that it holds
-in one place makes a model of 716 states and 25 actions 30% faster and a small one 6% slower.
+faster than five); skipping rewards of zero, or a table of the powers of the discount instead of a running product (no
+faster: the time goes into reading tables); three comparisons per action instead of two levels of search (no faster).
+Rows of outcomes that differ in length cost 8%, so they are used only for models that need them. Storing all that a slot
+holds side by side makes a model of 716 states and 25 actions 30% faster, but a small one 6% slower.
 """
 
 from collections.abc import Callable
@@ -47,10 +46,10 @@ from riskgrad.sources.gymnasium.recipe import EnvRecipe, is_id_or_env
 from riskgrad.sources.room import NUMBER, cut_to_fit, find_room, refuse_many, refuse_size
 from riskgrad.types import Choice, Episodes, FloatArray, IntArray, Returns, States, Steps, digest
 
-LARGEST_TABLE = 1 << 15  # thresholds made before they are used: 256 kB, which stay close to the processor
+LARGEST_TABLE = 1 << 15  # most thresholds of several rows that are made at a time: 256 kB, which stay in the cache
 MODEST = 1 << 26  # bytes that every machine has room for
-VISIT = 5 * NUMBER  # bytes of a visit: its code and count or reward, state, action and log-probability
-ROWS_PER_THREAD = 4  # with fewer, threads share the episodes of a row
+VISIT = 5 * NUMBER  # bytes of a visit: code, count or reward, state, action, log-probability
+ROWS_PER_THREAD = 4  # with fewer, threads share episodes rather than rows
 
 
 class TabularSource(Source):
@@ -94,18 +93,18 @@ class TabularSource(Source):
 
     @property
     def horizon(self) -> int:
-        """That of the model."""
+        """The horizon of the model."""
         return self.mdp.horizon
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Where the horizon comes from, if not from the user or a time limit, and whether it was reached."""
+        """Where the horizon comes from, if not from the user or a time limit, and whether a default one was reached."""
         found = (self._limit.note, self._limit.warning if self._limit_reached else "")
         return tuple(note for note in found if note)
 
     @property
     def discount(self) -> float:
-        """That of the model."""
+        """The discount of the model."""
         return self.mdp.discount
 
     @property
@@ -126,7 +125,7 @@ class TabularSource(Source):
     def returns_from_tables(
         self, tables: ArrayLike, episodes: int, stream: Stream, pairs: ArrayLike | None = None
     ) -> Returns:
-        """Play m episodes of each of P policies that are given as probabilities [P, S, A]; rows must sum to 1."""
+        """Play m episodes of each of P policies that are given as probabilities [P, S, A], with rows that sum to 1."""
         found = as_reals("tables", tables)
         shape = (self.mdp.n_states, self.mdp.n_actions)
         if found.ndim != 3 or found.shape[1:] != shape:
@@ -136,7 +135,7 @@ class TabularSource(Source):
 
     @checks_kinds
     def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
-        """Play m episodes of one policy and keep what they visited; see `Source.record`."""
+        """Play m episodes of one policy and record their visits; see `Source.record`."""
         m, vector = check_count("episodes", episodes), check_theta(theta, policy.dim)
         thresholds, cells = self._thresholds(policy, vector[None]).ravel(), self._cells(policy.memory)
         most = self.horizon if cells is not None else min(self.horizon, len(thresholds))
@@ -158,7 +157,7 @@ class TabularSource(Source):
         codes, counts = zip(*found, strict=True)
         self.watch(lengths)
         visits, pairs = np.concatenate(codes), np.arange(len(thresholds))
-        if len(pairs) > len(visits):  # as with memory, where most pairs are never met
+        if len(pairs) > len(visits):  # as with memory, where few pairs are visited
             pairs, visits = np.unique(visits, return_inverse=True)
         states, actions = np.divmod(pairs, self._tables.stride)
         met = np.bincount(visits, minlength=len(states)) > 0
@@ -194,7 +193,7 @@ class TabularSource(Source):
         return Steps(values, offsets, ended, states, actions, np.concatenate(rewards))
 
     def returns_so_far(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> FloatArray:
-        """Play m episodes of one policy and give the return so far at each step; see `Source.returns_so_far`."""
+        """Play m episodes of one policy and give the return so far before each step; see `Source.returns_so_far`."""
         m, vector = check_count("episodes", episodes), check_theta(theta, policy.dim)
         self._refuse_long(policy, vector, m, stream)
         thresholds, cells = self._thresholds(policy, vector[None]).ravel(), self._cells(policy.memory)
@@ -202,7 +201,7 @@ class TabularSource(Source):
         return sampler.sample_returns_so_far(m, key, thresholds, self._tables, self._heads, cells)
 
     def fingerprint(self) -> str:
-        """Name the model by its numbers."""
+        """Identify the model by its size and a digest of its numbers."""
         mdp = self.mdp
         parts = (mdp.start, mdp.offsets, mdp.probabilities, mdp.next_states, mdp.rewards, mdp.ends)
         bits = digest(np.concatenate([part.astype(np.float64).ravel() for part in parts]))
@@ -211,7 +210,7 @@ class TabularSource(Source):
 
     @classmethod
     def from_env(cls, env: Any, options: EnvOptions) -> "TabularSource | None":
-        """Take a finite model, or a Gymnasium environment whose table of outcomes is complete."""
+        """Make the source of a finite model, or of an environment with a complete table of outcomes; else None."""
         if isinstance(env, FiniteMDP):
             options.refuse_other(env.horizon, env.discount)
             return cls(env, options.threads)
@@ -225,11 +224,11 @@ class TabularSource(Source):
             limit = find_limit(first, options.horizon)
             return cls(from_gymnasium(first, limit.steps, discount), options.threads, limit)
         finally:
-            if isinstance(env, str) or isinstance(options.factory, type):  # not one that is the user's, or a factory's
+            if isinstance(env, str) or isinstance(options.factory, type):  # others belong to the user
                 close_or_warn(first, "the environment")
 
     def _refuse_long(self, policy: Policy, theta: FloatArray, episodes: int, stream: Stream, pair: int = 0) -> None:
-        """Refuse episodes of whose steps there are too many; they are counted where the longest would not fit."""
+        """Refuse episodes whose steps do not fit in memory; play them for their lengths if long ones might not fit."""
         longest = VISIT * self.horizon * episodes
         if longest <= MODEST:
             return
@@ -244,7 +243,7 @@ class TabularSource(Source):
     def _cut_to_fit(
         self, policy: Policy, theta: FloatArray, episodes: int, stream: Stream, most: int
     ) -> list[tuple[int, int]]:
-        """Cut episodes into pieces, each of which fits whatever it visits; `most` is what one of them can visit."""
+        """Cut episodes into pieces, so that `record` checks its size after each; `most` bounds an episode's visits."""
         refuse_many(episodes)
         if VISIT * most * episodes <= find_room():
             return [(0, episodes)]
@@ -252,7 +251,7 @@ class TabularSource(Source):
         return cut_to_fit(VISIT * np.minimum(lengths, most))
 
     def watch(self, lengths: IntArray) -> None:
-        """Note whether episodes, wherever they were played, reach the default limit."""
+        """Note whether episodes, wherever they were played, reached the default limit."""
         if self._limit.is_default and not self._limit_reached:
             self._limit_reached = bool(np.any(lengths >= self._limit.steps))
 
@@ -309,14 +308,14 @@ class TabularSource(Source):
         in_blocks(block, len(values), threads)
 
     def _cells(self, memory: Memory | None) -> sampler.MemoryCells | None:
-        """Give the cells of a memory as the sampler reads them."""
+        """Give the cells of a memory in the form that the sampler reads."""
         if memory is None:
             return None
         steps = np.minimum(np.arange(self.mdp.horizon), memory.horizon - 1)
         return sampler.MemoryCells(memory.cells, memory.cells_of_times[steps], memory.edges_of_returns.copy())
 
     def _thresholds(self, policy: Policy, thetas: FloatArray) -> NDArray[np.uint64]:
-        """Give the thresholds [P, S, 2^L] of policies with checked parameters [P, d]; memory makes S cells * S."""
+        """Give the thresholds [P, S, 2^L] of policies with parameters [P, d]; with memory [P, cells * S, 2^L]."""
         check_fit(policy, self)
         n_states = self.mdp.n_states * (1 if policy.memory is None else policy.memory.cells)
         n_actions = self.mdp.n_actions
@@ -340,7 +339,7 @@ class TabularSource(Source):
         return np.empty((rows, states, self._tables.stride), dtype=np.uint64)
 
     def _check_rows(self, name: str, tables: FloatArray) -> None:
-        """Refuse probabilities [P, S, A] whose rows do not sum to 1 in a state where the policy acts."""
+        """Refuse probabilities [P, S, A] that are negative or do not sum to 1 in a state where the policy acts."""
         sums = np.sum(tables, axis=-1)
         acts = np.tile(~self.mdp.terminal, tables.shape[1] // self.mdp.n_states)
         bad = (~(np.abs(sums - 1.0) <= 1e-6) | ~np.all(tables >= 0.0, axis=-1)) & acts

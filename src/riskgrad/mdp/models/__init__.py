@@ -1,7 +1,7 @@
 """Small finite models in which risk matters: the best policy for the mean is not the best one for the bad tail.
 
-Gymnasium's own tables do not serve for that: at discount 1 the return of FrozenLake is 0 or 1, so that every risk
-measure of it is a function of the mean, and on slippery CliffWalking the best policy for the mean never falls.
+In Gymnasium's finite environments risk matters little: at discount 1 the return of FrozenLake is 0 or 1, so that every
+risk measure of it is a function of the mean, and on slippery CliffWalking the best policy for the mean never falls.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ from riskgrad.mdp.models.ruin import ruin
 from riskgrad.mdp.models.slippery_grid import slippery_grid
 from riskgrad.mdp.models.two_roads import two_roads
 
-# by the name that `rg.train` and the command line take
+# the models by their names for `rg.train` and the command line
 MODELS: Mapping[str, Callable[[], FiniteMDP]] = {
     "inventory": inventory,
     "risky-safe": risky_safe,

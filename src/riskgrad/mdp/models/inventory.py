@@ -1,4 +1,4 @@
-"""A shop's stock: what is on the shelf costs money, what is missing costs more."""
+"""A shop's stock: units that are left over cost money, and units that are missing cost more."""
 
 from collections.abc import Sequence
 
@@ -21,9 +21,9 @@ def inventory(
 ) -> FiniteMDP:
     """Build the model of a shop that orders once a week, before it knows the demand.
 
-    Most weeks one or two units are asked for, but once in twenty weeks a large customer wants four, and each unit
-    that is missing then costs a penalty. Stock that is not sold is kept, at a cost. On average it does not pay to
-    stock up for the large customer; in the bad tail it is all that matters.
+    In most weeks customers ask for one or two units, but once in twenty weeks a large customer asks for four. Each unit
+    that is missing costs a penalty, and each unit that is not sold costs its storage. Stocking up for the large
+    customer does not pay on average, but it improves the bad tail.
 
     States: units in stock before ordering, 0 to `capacity`. Actions: units to order, 0 to `capacity`; an order beyond
     the capacity is cut to it. The reward of a week is price * sold - cost * ordered - holding * left - stock_out *
@@ -36,11 +36,11 @@ def inventory(
     Args:
         capacity: largest stock.
         start: stock at the beginning.
-        weeks: number of orders; what is left at the end is worth nothing.
+        weeks: number of orders; units left at the end are worth nothing.
         price: earned for each unit sold.
         cost: paid for each unit ordered.
         holding: paid for each unit left after the week.
-        stock_out: paid for each unit asked for and not there.
+        stock_out: paid for each unit asked for and not in stock.
         demand: chance of each demand 0, 1, 2, ...
         discount: in (0, 1].
     """

@@ -1,4 +1,4 @@
-"""A safe and a risky investment, the smallest model in which attitudes to risk lead to different policies."""
+"""A safe and a risky investment: two states and two actions, and each attitude to risk leads to another policy."""
 
 from riskgrad.kinds import checks_kinds
 from riskgrad.mdp.model import FiniteMDP
@@ -12,12 +12,12 @@ def risky_safe(
 ) -> FiniteMDP:
     """Build the model of a saver who each year puts money into a bond or into shares.
 
-    The bond pays interest, always. Shares rise in four years of five and fall in the fifth; after a fall the market is
-    nervous and shares rise only every second time, until a good year or a year out of the market calms it. On average
-    shares pay well in a calm market and badly in a nervous one, so the mean says: shares, but not after a fall. For
-    the bad tail the bond is best; for the good tail, shares throughout.
+    The bond always pays interest. In a calm market shares rise with probability 0.8 and fall otherwise; after a fall
+    the market is nervous and shares rise with probability 0.5. It is calm again after a rise, or after a year in the
+    bond. On average shares pay well in a calm market and badly in a nervous one, so the best policy for the mean buys
+    shares, but not after a fall. For the bad tail the bond is best; for the good tail, shares throughout.
 
-    States: 0 calm market, 1 nervous market. Actions: 0 bond, 1 shares. Returns are in thousands, say.
+    States: 0 calm market, 1 nervous market. Actions: 0 bond, 1 shares.
 
         policy with the best        calm    nervous    mean     CVaR(0.1)
         mean                        shares  bond       8.861    -4.200
@@ -25,9 +25,9 @@ def risky_safe(
 
     Args:
         years: number of decisions.
-        interest: what the bond pays in a year.
-        gain: what shares pay when they rise.
-        loss: what shares cost when they fall.
+        interest: paid by the bond in a year.
+        gain: earned with shares when they rise.
+        loss: lost with shares when they fall.
         discount: in (0, 1].
     """
     outcomes = [

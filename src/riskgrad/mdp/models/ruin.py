@@ -18,13 +18,13 @@ def ruin(
 ) -> FiniteMDP:
     """Build the model of a trader who stakes part of a capital in every round.
 
-    Every round is won with a chance above one half, and what was staked is won or lost, so large stakes earn more on
-    average. A trader without capital is out, owes a debt, and misses all the good rounds to come; one who reaches the
-    target stops. The mean stakes boldly once there is something to lose; the bad tail asks for small stakes throughout.
+    The trader wins or loses the stake, and wins with a chance above one half, so large stakes earn more on average. A
+    trader without capital is out, owes a debt, and misses all further rounds; one who reaches the target stops. The
+    best policy for the mean makes some bold stakes; the best one for the bad tail makes none.
 
-    States: the capital, 0 to `target`, both ends terminal. Actions: 0 a cautious stake, 1 a bold stake; a stake is
-    cut to the capital, and to what is missing to the target. The reward of a round is the change of the capital, less
-    the debt.
+    States: the capital, 0 to `target`, both ends terminal. Actions: 0 a cautious stake, 1 a bold stake; a stake is cut
+    to the capital, and to the distance to the target. The reward of a round is the change of the capital, less the debt
+    if the capital is gone.
 
         policy with the best        bold at capital    mean     CVaR(0.1)
         mean                        5, 6 and 8         1.318    -6.000

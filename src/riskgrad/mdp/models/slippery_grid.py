@@ -19,9 +19,9 @@ def slippery_grid(
         S . . G     the ledge: the shortest way from S to G
         # # # #     the gorge: a fall ends the walk
 
-    Each step costs 1. With probability `slip` the foot goes sideways instead, to either side equally often; along the
-    ledge one of the sides is the gorge. A wall surrounds the map. The mean prefers the ledge; an averse
-    policy takes the path above and comes down only at the goal.
+    Each step costs 1. With probability `slip` a step goes sideways instead, to either side with equal probability;
+    along the ledge one of the sides is the gorge. A wall surrounds the map. The best policy for the mean walks along
+    the ledge; an averse policy takes the path above and comes down only at the goal.
 
     States: row * columns + column, from the top left. Actions: 0 up, 1 right, 2 down.
 

@@ -19,9 +19,9 @@ def two_roads(
 ) -> FiniteMDP:
     """Build the model of a commuter who drives over a pass or through a valley.
 
-    Either road has two legs, with a link between the roads halfway. A leg over the pass is quick, but once in 25
-    times a rock blocks it and an hour is lost. A leg through the valley takes a little longer and has a traffic
-    light. The pass is faster on average; those who must not be late take the valley. Rewards are minus minutes.
+    Either road has two legs, with a link between the roads halfway. A leg over the pass is quick, but with
+    probability 0.04 a rock blocks it and an hour is lost. A leg through the valley takes a little longer and has a
+    traffic light. The pass is faster on average; the valley has the better bad tail. Rewards are minus minutes.
 
     States: 0 home, 1 halfway on the pass, 2 halfway in the valley, 3 work (the end). Actions: 0 pass, 1 valley.
 

@@ -1,6 +1,6 @@
 """The columns of a log: read in batches, joined, and checked as whole arrays.
 
-Errors name the row as it came, counting from 0. Reading a Parquet file runs nothing that the file contains.
+Errors give the number of a row in the order of the input, from 0. Reading a Parquet file runs no code from it.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ def parquet_batches(path: str | Path, rows: int = ROWS_PER_BATCH) -> Iterator[di
 
     Args:
         path: the file.
-        rows: the largest batch.
+        rows: most rows of a batch.
     """
     parquet: Any = importlib.import_module("pyarrow.parquet")
     place = check_path("path", path)
@@ -45,19 +45,22 @@ def parquet_batches(path: str | Path, rows: int = ROWS_PER_BATCH) -> Iterator[di
                 first += batch.num_rows
     except RiskgradError:
         raise
-    except Exception as error:  # of a damaged file pyarrow raises errors of many kinds, some of them Python's own
+    except Exception as error:  # for a damaged file pyarrow raises errors of many types, also Python's own
         words = next(iter(str(error).splitlines()), type(error).__name__)
         raise InputError("path", "be a whole Parquet file", str(path), words) from error
 
 
 def _is_file(place: Path) -> bool:
-    with contextlib.suppress(OSError):  # a name that is too long, or not to be looked at
+    with contextlib.suppress(OSError):  # the name is too long, or access is denied
         return place.is_file()
     return False
 
 
 def as_column(name: str, given: object) -> NDArray[Any]:
-    """Give a column as an array; one that holds neither integers, strings nor truth values has to hold real numbers."""
+    """Give a column as an array: integers as they are, other numbers as float64; refuse other entries, except ids.
+
+    A NumPy array that does not hold objects is given as it is; its type is checked later.
+    """
     found = as_array(f"column {name}", given)
     if type(given) is np.ndarray and found.dtype.kind != "O":
         return found
@@ -123,7 +126,7 @@ def _check_names(columns: Columns, given: list[str]) -> None:
 
 
 def index_column(name: str, column: NDArray[Any], count: int | None = None) -> IntArray:
-    """Check that a column holds integers from 0, and below `count` where it is given."""
+    """Give a column as int64; refuse entries that are not integers from 0 and, where it is given, below `count`."""
     if column.dtype.kind not in "iu":
         raise InputError(f"column {name}", "hold integers", str(column.dtype))
     if count is not None:
@@ -136,7 +139,7 @@ def index_column(name: str, column: NDArray[Any], count: int | None = None) -> I
 
 
 def finite_column(name: str, column: NDArray[Any]) -> FloatArray:
-    """Check that a column holds finite numbers."""
+    """Give a column as float64; refuse numbers that are not finite, or too large for a return."""
     numbers = _float_column(name, column)
     _require(np.isfinite(numbers), name, "be finite", numbers)
     _require(are_usable(numbers), name, f"be at most {LARGEST_RETURN:g} in size", numbers)
@@ -161,7 +164,7 @@ def log_behavior_column(columns: Columns) -> FloatArray:
 
 
 def observation_column(columns: Columns) -> NDArray[Any]:
-    """Give the state index of each row [V], or its observation [V, ...]."""
+    """Give the state index of each row [V], or its observation [V, ...], which has to be finite."""
     if "state" in columns:
         return index_column("state", columns["state"])
     numbers = _float_column("obs", columns["obs"])
@@ -174,7 +177,7 @@ def sort_episodes(ids: NDArray[Any], times: IntArray) -> tuple[IntArray, IntArra
     """Sort rows by (episode_id, t) and check that t runs 0, 1, 2, ... in each episode.
 
     Returns:
-        order of the rows [V], and where each episode begins in it [m + 1].
+        the order of the rows [V], and where each episode begins in that order [m + 1].
     """
     codes = _codes(ids)
     steps = np.diff(codes)
@@ -196,7 +199,7 @@ def sort_episodes(ids: NDArray[Any], times: IntArray) -> tuple[IntArray, IntArra
 
 
 def _codes(ids: NDArray[Any]) -> IntArray:
-    """Give integers that sort as the ids do."""
+    """Give integers [V] that sort in the same order as the ids."""
     if ids.dtype.kind in "iu":
         return ids.astype(np.int64, copy=False)
     names = ids.tolist()
@@ -213,7 +216,7 @@ def _require(holds: NDArray[np.bool_], name: str, rule: str, column: NDArray[Any
 
 
 def at_row(name: str, row: int) -> str:
-    """Name an entry of a column as errors do."""
+    """Name an entry of a column, for errors."""
     return f"{name} in row {row} (counting from 0)"
 
 

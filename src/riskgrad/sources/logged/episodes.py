@@ -1,19 +1,19 @@
-"""Logged episodes: what some policy once did, one row per step, as a batch that can be reweighted for other policies.
+"""Logged episodes of some policy, with one row per step, as a batch that can be reweighted for other policies.
 
 A log has the columns
 
     episode_id   t   action   reward   behavior_prob or behavior_logp   state or obs_0 .. obs_k
 
 and becomes `Episodes`: each row is a visit of count 1, and the return of an episode is sum_t discount^t reward_t.
-Decided here:
+What is decided here:
 
-- Rows may come in any order; they are sorted by (episode_id, t), so that the batch does not depend on it. Errors name
-  the row as it came, counting from 0.
-- A log says what an acting policy did, not what was possible: the smallest and largest logged return are no range of
-  the return, so `return_range` is None unless it is given, and `n_actions` should be given where a policy knows more
-  actions than were logged.
-- A log arrives as batches of columns (`from_batches`); arrays are one batch and a Parquet file is many
-  (`parquet_batches`). Another format is one more function that yields batches; all are checked in `columns`.
+- Rows may come in any order: they are sorted by (episode_id, t), so that their order does not change the batch. Errors
+  give the number of a row in the order of the input, from 0.
+- A log shows what one policy did, not all that was possible. The smallest and the largest logged return do not bound
+  the return, so `return_range` is None unless it is given; `n_actions` should be given if there are actions beyond the
+  largest that was logged.
+- A log is read as batches of columns (`from_batches`); arrays are one batch and a Parquet file is many
+  (`parquet_batches`). Another format needs one more function that yields batches; `columns` checks them all.
 """
 
 from collections.abc import Iterable
@@ -39,15 +39,15 @@ from riskgrad.types import Choice, Episodes, FloatArray, ObservationKind, States
 class LoggedEpisodes(Source):
     """A validated log of m episodes with V steps in all.
 
-    Make it with `from_parquet`, `from_arrays` or `from_batches`. It plays nothing: other policies are weighed on what
-    it holds.
+    Make it with `from_parquet`, `from_arrays` or `from_batches`. It plays nothing: other policies are evaluated by
+    reweighting its episodes.
 
     Args:
         batch: the episodes as visits, sorted by (episode_id, t), every count 1.
         n_actions: how many actions there are.
-        discount: the discount gamma that the returns were made with.
+        discount: the discount gamma of the returns.
         return_range: bounds (low, high) of every possible return; None where they are not known.
-        rewards: of each step [V], for policies that remember the return so far; None where they are not known.
+        rewards: reward of each step [V], for policies that remember the return so far; None where not known.
     """
 
     name = "log"
@@ -67,18 +67,18 @@ class LoggedEpisodes(Source):
 
     @property
     def gives(self) -> ObservationKind:
-        """The logged states, up to the largest, or the logged vectors."""
+        """The states from 0 to the largest logged one, or vectors of the logged length."""
         seen = self.batch.observations
         return States(int(np.max(seen)) + 1) if seen.ndim == 1 else Vectors(int(np.prod(seen.shape[1:])))
 
     @property
     def takes(self) -> Choice:
-        """The actions."""
+        """A choice among `n_actions` actions."""
         return Choice(self.n_actions)
 
     @property
     def discount(self) -> float:
-        """The discount that the returns were made with."""
+        """The discount of the returns."""
         return self._discount
 
     @property
@@ -103,13 +103,13 @@ class LoggedEpisodes(Source):
         return int(np.max(self.batch.lengths))
 
     def returns_so_far(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> FloatArray:
-        """Give the logged return before each step, whatever is asked for: a log plays nothing."""
+        """Give the return so far before each logged step [V]; a log plays nothing, so the arguments do not matter."""
         del policy, theta, episodes, stream
         return self._so_far
 
     @cached_property
     def _so_far(self) -> FloatArray:
-        """The discounted return of the episode before each step [V], added up as sources that play do."""
+        """The discounted return of the episode before each step [V], added in the order of sources that play."""
         if self.rewards is None:
             advice = "make the log by from_arrays, from_batches or from_parquet"
             raise InputError("source", "hold the reward of each step, for memory", self, advice)
@@ -124,7 +124,7 @@ class LoggedEpisodes(Source):
         return freeze(found)
 
     def logged_for(self, policy: Policy) -> Episodes:
-        """Give the log as a policy reads it: with the time left and the return so far, if it has memory."""
+        """Give the episodes as a policy reads them: if it has memory, observations are extended accordingly."""
         batch, memory = self.batch, policy.memory
         if memory is None:
             return batch
@@ -137,7 +137,7 @@ class LoggedEpisodes(Source):
         return replace(batch, observations=memory.extend(seen, times, so_far))
 
     def fingerprint(self) -> str:
-        """Name the log by its size and its numbers."""
+        """Identify the log by its size and a digest of its numbers."""
         batch = self.batch
         parts = (batch.values, batch.offsets, batch.observations, batch.actions, batch.log_behavior)
         bits = digest(np.concatenate([np.asarray(part, dtype=np.float64).ravel() for part in parts]))
@@ -151,7 +151,7 @@ class LoggedEpisodes(Source):
         n_actions: int | None = None,
         return_range: tuple[float, float] | None = None,
     ) -> "LoggedEpisodes":
-        """Read a Parquet file with one row per step; other columns than those of a log are not read.
+        """Read a Parquet file with one row per step; columns that a log does not have are ignored.
 
         Args:
             path: the file.
@@ -177,15 +177,15 @@ class LoggedEpisodes(Source):
         n_actions: int | None = None,
         return_range: tuple[float, float] | None = None,
     ) -> "LoggedEpisodes":
-        """Take arrays with one entry per step.
+        """Make a log from arrays with one entry per step.
 
         Args:
-            episode_id: which episode [V], integers or strings.
-            t: the step within it [V], from 0 without gaps.
+            episode_id: the episode of each step [V], integers or strings.
+            t: the index of the step within its episode [V], from 0 without gaps.
             action: the action index [V].
             reward: the reward of the step [V].
             behavior_prob: b(action | observation) [V]; give this or behavior_logp.
-            behavior_logp: its logarithm [V].
+            behavior_logp: log b(action | observation) [V].
             state: the state index [V]; give this or obs.
             obs: the observation [V, k].
             discount: gamma in [0, 1].
@@ -213,7 +213,7 @@ class LoggedEpisodes(Source):
         n_actions: int | None = None,
         return_range: tuple[float, float] | None = None,
     ) -> "LoggedEpisodes":
-        """Take batches of columns, in the order of their rows; an episode may be spread over several of them.
+        """Make a log from batches of columns; an episode may be spread over several batches.
 
         Args:
             batches: mappings from column names to arrays [rows], with `obs` [rows, k] or obs_0 .. obs_k.
