@@ -21,8 +21,8 @@ from riskgrad.pages.style import DASHES, GRID, INK, MUTED, canvas, inline_svg, r
 
 FOLDER = Path(__file__).parent / "pictures"
 SCHEMES = {  # of an image that stands alone: ink, runs, muted, grid; docs/assets/site.css has the same for pages
-    "light": ("#1c1e21", ("#0072b2", "#c04f00", "#00795a", "#a8487f", "#7a6200", "#5b5f97"), "#5f6368", "#dddddd"),
-    "dark": ("#e6e8eb", ("#5fb4ec", "#f08c4b", "#3fc79a", "#dd8fbb", "#cdb24a", "#a3a7e0"), "#aab0ba", "#39404a"),
+    "light": ("#1c1e21", ("#0072b2", "#b84a00", "#00795a", "#a8487f", "#7a6200", "#5b5f97"), "#5f6368", "#dddddd"),
+    "dark": ("#e6e8eb", ("#5fb9f2", "#ff9c55", "#41cfa2", "#ec9bcb", "#dcc04f", "#a9adf0"), "#aab0ba", "#39404a"),
 }
 
 Drawing = tuple[Figure, str]

@@ -55,9 +55,10 @@ function measure(page) {
              overlaps: svg ? overlaps(svg) : [] };
   });
   const wide = cut(page.querySelector("article"), code);
-  const torn = [...page.querySelectorAll("article :is(p, li) > code")].filter(c => {
-    const lines = [...c.getClientRects()];
-    return lines.length > 1 && lines.reduce((sum, box) => sum + box.width, 0) < c.parentElement.clientWidth;
+  const torn = [...page.querySelectorAll("article :is(p, li, td) > code")].filter(c => {
+    const lines = [...c.getClientRects()], cell = c.parentElement.matches("td");
+    const room = cell ? Infinity : c.parentElement.clientWidth;  // a cell is as wide as its code needs
+    return lines.length > 1 && lines.reduce((sum, box) => sum + box.width, 0) < room;
   }).map(c => c.textContent);
   return { torn, weak: weak(page.body, true), images, wide: page.documentElement.scrollWidth,
            scrolled: wide.length, cut: cut(page.querySelector("article"), e => code(e) || table(e)) };
@@ -210,7 +211,8 @@ def test_faults_are_seen(site, address, tmp_path):
     text = (site / "which-risk-measure.html").read_text()
     style = """<style>.md-typeset p { color: #bbb } .md-typeset__scrollwrap { background: none; width: 60px }
     .md-typeset h1 { width: 2000px }
-    .md-typeset p > code { display: inline !important; white-space: normal !important; letter-spacing: 5px }
+    .md-typeset :is(p, td) > code { display: inline !important; white-space: normal !important; letter-spacing: 5px }
+    .md-typeset table:not([class]) td > code { word-break: break-all }
     figure.picture text { transform: none; font-size: 60px }</style>"""
     faulty = site / "faulty.html"
     faulty.write_text(text.replace("</head>", style + "</head>").replace('aria-label="', 'aria-label="" data-was="'))

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 import riskgrad as rg
@@ -52,3 +53,33 @@ def experiment_page(tmp_path_factory):
     options = {"algorithm": "score:episodes=20", "iterations": 4, "held_out": 20, "episodes": 100}
     found = rg.experiment("two-roads", ["mean", "cvar:0.1"], seeds=2, **options)
     return found.report(tmp_path_factory.mktemp("experiment") / "page.html")
+
+
+@pytest.fixture(scope="session")
+def cliff_run():
+    """A policy that surely walks along the cliff: up at the start, right, down at the goal."""
+    actions = np.full(48, 1)
+    actions[[36, 35]] = 0, 2
+    theta = 20.0 * np.eye(4)[actions].ravel()
+    options = {"algorithm": "score:episodes=20", "iterations": 1, "step_size": 1e-9, "entropy": 0.0, "held_out": 0}
+    return rg.train("CliffWalking-v1", "cvar:0.1", theta=theta, horizon=30, **options)
+
+
+@pytest.fixture(scope="session")
+def grid_page(cliff_run, tmp_path_factory):
+    """A finite grid world, wide and low."""
+    return report(cliff_run, tmp_path_factory.mktemp("grid") / "report.html", episodes=100)
+
+
+@pytest.fixture(scope="session")
+def cart_page(tmp_path_factory):
+    """A compiled environment of vectors, whose returns are drawn in bins."""
+    run = rg.train("CartPole-v1", "cvar:0.1", algorithm="score:episodes=50", iterations=4, seed=0)
+    return report(run, tmp_path_factory.mktemp("cart") / "report.html", episodes=300)
+
+
+@pytest.fixture(scope="session")
+def gym_page(tmp_path_factory):
+    """An environment of Gymnasium's that is played as it is, and whose returns have no known range."""
+    run = rg.train("Blackjack-v1", "cvar:0.2", algorithm="score:episodes=50", iterations=2, seed=0)
+    return report(run, tmp_path_factory.mktemp("gym") / "report.html", episodes=100)

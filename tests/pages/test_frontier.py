@@ -13,6 +13,7 @@ from riskgrad.errors import InputError, Stopped
 from riskgrad.evaluation import Row
 from riskgrad.pages.family import FrontierPoint, find_efficient, frontier
 from riskgrad.pages.plots import _labels, plot_frontier
+from riskgrad.pages.style import AVERSE, NEUTRAL
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +57,7 @@ def test_it_is_drawn_saved_and_written_as_json(family, tmp_path):
     text = (tmp_path / "frontier.svg").read_text()
     assert "cvar:0.1 (right is safer)" in text
     assert "cvar:0.5" in text
+    assert all(color in text for color in (NEUTRAL, AVERSE))
     found.save_runs(tmp_path / "family")
     assert rg.load(tmp_path / "family" / "cvar-0.1").settings.risk == "cvar:0.1"
     assert json.loads(json.dumps(found.as_dict()))["points"][0]["risk"] == "mean"

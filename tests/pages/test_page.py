@@ -4,6 +4,7 @@ import dataclasses
 import re
 import shlex
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from riskgrad.pages.page import report
 from riskgrad.pages.prose import certainty, percent, write, write_interval
 from riskgrad.pages.repeat import say_how_to_repeat
 from riskgrad.pages.run_figures import smooth_history
-from riskgrad.pages.style import VARIABLES
+from riskgrad.pages.style import RUNS, VARIABLES
 from riskgrad.paths import SquarePath
 from riskgrad.risk import RiskMeasure
 
@@ -121,6 +122,15 @@ def test_colors_follow_the_scheme(page):
     assert set(re.findall(r"#[0-9a-f]{6}\b", figures)) <= {"#ffffff"}
 
 
+def test_the_colors_of_runs_are_the_same_in_pages_docs_and_pictures(page):
+    """Blue is neutral and orange averse everywhere, light and dark."""
+    root = Path(__file__).parents[2] / "docs"
+    wanted = re.findall(r"--run-\d: ?(#\w{6})", page.read_text())
+    assert tuple(wanted[:6]) == RUNS
+    for other in (root / "assets" / "site.css", root / "maze.svg", *(root / "pictures").glob("*.svg")):
+        assert re.findall(r"--run-\d: ?(#\w{6})", other.read_text("utf-8")) == wanted, other.name
+
+
 def luminance(color):
     channels = np.array([int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)])
     linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
@@ -160,6 +170,28 @@ def test_one_run_alone(runs, tmp_path):
     assert "mean, untrained" in text
     again = report({"alone": runs["averse"]}, tmp_path / "again.html", episodes=200).read_text()
     assert again == text, "no clock and no random identifiers"
+
+
+def test_a_race_of_paths_has_no_weights_and_its_curve_says_where_its_path_ends(tmp_path):
+    """The ascents of a race divide a batch among them: a quarter of it is no effective sample size."""
+    run = rg.train("two-roads", "cvar:0.1", iterations=4, seed=0)
+    assert {line["ess"] for line in run.history} != {400.0}
+    text = report(run, tmp_path / "race.html", episodes=100).read_text()
+    assert "What its weights were worth" not in text
+    assert "What its guards did" not in text
+    along = rg.train("two-roads", "cvar:0.1", algorithm="score:episodes=20", iterations=6, seed=0)
+    rg.plot_run(along, tmp_path / "along.svg")
+    for drawn in (report(along, tmp_path / "along.html", episodes=100), tmp_path / "along.svg"):
+        assert "the path to the measure ends" in drawn.read_text()
+
+
+def test_only_what_is_shown_is_explained(gym_page, alone_page):
+    """Without a known range there are no certified intervals, and nothing says what they are."""
+    for page, certified in ((gym_page, False), (alone_page, True)):
+        text = page.read_text()
+        assert (">certified</th>" in text) == certified
+        assert ("Certified intervals hold" in text) == certified
+        assert ("* marks those" in text) == (" *</td>" in text)
 
 
 def test_a_constant_return_and_a_run_without_history(tmp_path):

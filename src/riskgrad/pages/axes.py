@@ -1,11 +1,19 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # matplotlib is only partly typed
-"""The ranges of axes: a few extreme values are left out if they would squash the others, and a caption says so."""
+"""The ranges of axes and the names in them.
+
+A few extreme values are left out of an axis if they would squash the others, and a caption says so. A name stands
+beside its point, where no line passes and no other name is.
+"""
 
 from collections.abc import Sequence
+from typing import Any, cast
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.path import Path
+from matplotlib.transforms import Bbox
 
 from riskgrad.pages.played import PlayedRun
 from riskgrad.pages.prose import write
@@ -13,6 +21,8 @@ from riskgrad.types import FloatArray
 
 ROUNDING = 1e-9  # relative difference that rounding may cause between sums in another order
 OUTERMOST = 0.005  # the share of the values at each side that an axis may leave out
+REACHES = (6, 12, 20, 30, 45)  # points between a name and its place, the nearest that is free
+ROOM = 3.0  # points around a name that stay free
 
 
 def common_span(played: Sequence[PlayedRun]) -> tuple[float, float]:
@@ -74,3 +84,34 @@ def tell_beyond(values: FloatArray, span: tuple[float, float]) -> str:
                 f"{len(far)} {'value lies' if len(far) == 1 else 'values lie'} {where} {write(float(most(far)))}"
             )
     return f" {'; '.join(words)}." if words else ""
+
+
+def write_apart(axis: Axes, names: Sequence[tuple[str, tuple[float, float]]], **look: Any) -> None:
+    """Write each name beside its place, where no line or mark of the axes and no other name is.
+
+    Call it when all else is drawn and the ranges are set: where a name fits depends on them.
+    """
+    page = cast("Figure", axis.figure)
+    page.draw_without_rendering()  # settles where the axes are
+    drawn: list[Path] = [line.get_transform().transform_path(line.get_path()) for line in axis.lines]
+    for bars in axis.collections:
+        drawn += [bars.get_transform().transform_path(path) for path in bars.get_paths()]
+    spots = [(reach * right, reach * up) for reach in REACHES for up in (1, -1) for right in (1, -1)]
+    taken: list[Bbox] = []
+    for text, place in names:
+        note = axis.annotate(text, place, xytext=spots[0], textcoords="offset points", **look)
+        box = note.get_window_extent()
+        for x, y in [*spots, spots[0]]:  # where none is free, the nearest
+            note.set(position=(x, y), ha="left" if x > 0 else "right", va="bottom" if y > 0 else "top")
+            box = note.get_window_extent().padded(ROOM * page.dpi / 72.0)
+            if _is_free(box, axis.get_window_extent(), drawn, taken):
+                break
+        taken.append(box)
+
+
+def _is_free(box: Bbox, frame: Bbox, drawn: Sequence[Path], taken: Sequence[Bbox]) -> bool:
+    """Say whether a box lies in the frame and nothing that is drawn or written is in it, all in pixels."""
+    inside = frame.fully_containsx(box.x0) and frame.fully_containsx(box.x1)
+    inside = inside and frame.fully_containsy(box.y0) and frame.fully_containsy(box.y1)
+    passed = (box.count_contains(path.vertices) > 0 or path.intersects_bbox(box, filled=False) for path in drawn)
+    return inside and not any(passed) and not any(box.overlaps(other) for other in taken)

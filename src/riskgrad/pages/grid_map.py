@@ -79,7 +79,7 @@ def policy_map(one: PlayedRun, index: int, seed: int = 0) -> Drawing | None:
     page, axis = canvas(0.2 + min(4.6, 4.6 * grid.rows / grid.columns))
     _draw_cells(axis, grid, mdp, seen, one.hue)
     for rank, (way, share) in enumerate(ways):
-        points = np.array([grid.place(state) for state in way]) + 0.06 * (rank - 1)
+        points = np.array([grid.place(state) for state in way]) + 0.06 * (rank - (len(ways) - 1) / 2.0)
         axis.plot(points[:, 0], points[:, 1], color=run_color(one.hue), linewidth=1.0 + 3.0 * share, alpha=0.9)
     acting = [state for state in np.flatnonzero(seen > SEEN).tolist() if state not in ends_of(mdp)]
     _draw_arrows(axis, grid, table, acting)
@@ -99,8 +99,14 @@ def policy_map(one: PlayedRun, index: int, seed: int = 0) -> Drawing | None:
         page,
         f"A map of {grid.rows} rows and {grid.columns} columns. {'; '.join(told)}. {ends}.",
         "The stronger a cell's color, the more often it is visited. Arrows: what the policy does there, longer where "
-        "it is surer. Lines: the ways it takes most often. S start, G goal, \N{MULTIPLICATION SIGN} pit.",
-        [Mark("visits", one.hue, "band"), Mark("frequent ways", one.hue, "line"), Mark("choice", -1, "line")],
+        "it is surer."
+        + (" Lines: the ways it takes most often." if ways else "")
+        + " S start, G goal, \N{MULTIPLICATION SIGN} pit.",
+        [
+            Mark("visits", one.hue, "band"),
+            *([Mark("frequent ways", one.hue, "line")] if ways else []),
+            Mark("choice", -1, "line"),
+        ],
     )
 
 
@@ -162,7 +168,7 @@ def _draw_cells(axis: Axes, grid: Grid, mdp: FiniteMDP, seen: FloatArray, hue: i
             text = "G" if entered[state] == goal else "\N{MULTIPLICATION SIGN}"
         if state in grid.pits:
             text = "\N{MULTIPLICATION SIGN}"
-        axis.annotate(text, (x - 0.42, y - 0.4), ha="left", va="top", fontsize=10, color=INK)
+        axis.annotate(text, (x - 0.46, y - 0.44), ha="left", va="top", fontsize=10, color=INK)
 
 
 def _draw_arrows(axis: Axes, grid: Grid, table: FloatArray, states: Sequence[int]) -> None:

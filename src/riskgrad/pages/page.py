@@ -160,6 +160,8 @@ def render_page(played: Sequence[PlayedRun], *, title: str = "", confidence: flo
         versions=tell_versions(current_versions()),
         colors=len(RUNS),
         resamples=RESAMPLES,
+        certified=any(row.certified is not None for table in tables for row in table.rows),
+        flagged=any(row.flag for table in tables for row in table.rows),
         notes=_footnotes(played, tables),
     )
 
@@ -258,12 +260,12 @@ def _guard_events(run: Run) -> list[str]:
 def _footnotes(played: Sequence[PlayedRun], tables: Sequence[Table]) -> list[str]:
     """Say why intervals are missing or not reliable; each reason once."""
     reasons = [f"No certified interval: {row.reason}." for table in tables for row in table.rows if row.reason]
-    flags = [
-        f"{one.letter}, {row.risk}: not to be relied on, {row.flag}."
-        for one, table in zip(played, tables, strict=True)
-        for row in table.rows
-        if row.flag
-    ]
+    flagged: dict[tuple[str, str], list[str]] = {}
+    for one, table in zip(played, tables, strict=True):
+        for row in table.rows:
+            if row.flag:
+                flagged.setdefault((one.letter, row.flag), []).append(row.risk)
+    flags = [f"{letter}, {', '.join(risks)}: not to be relied on, {flag}." for (letter, flag), risks in flagged.items()]
     return list(dict.fromkeys([*reasons, *flags]))
 
 

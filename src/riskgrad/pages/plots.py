@@ -21,6 +21,7 @@ from riskgrad.distortion import (
     SquareRoot,
 )
 from riskgrad.kinds import checks_kinds
+from riskgrad.pages.axes import write_apart
 from riskgrad.pages.family import Frontier, FrontierPoint
 from riskgrad.pages.style import AVERSE, BESIDE, COLORS, NEUTRAL, make_figure, save_figure
 from riskgrad.theory.table import BoundRow
@@ -137,16 +138,16 @@ def plot_frontier(found: Frontier, path: str | Path | None = None, width: float 
     for point in found.points:
         x, y = point.against, point.mean
         sides = [[[row.value - row.bootstrap[0]], [row.bootstrap[1] - row.value]] for row in (x, y)]
-        hue = NEUTRAL if point.risk == "mean" else AVERSE
+        neutral = point.risk == "mean"  # small and on top, so that both colors are seen where two lie on one spot
+        hue = NEUTRAL if neutral else AVERSE
         look: dict[str, Any] = {"color": hue, "elinewidth": 1.0, "mfc": hue if point.efficient else "white"}
+        look |= {"ms": 5, "zorder": 4} if neutral else {"ms": 8, "zorder": 3}
         error = [[max(end[0], 0.0)] for end in sides[0]], [[max(end[0], 0.0)] for end in sides[1]]
         axis.errorbar(x.value, y.value, xerr=error[0], yerr=error[1], marker="o", **look)
-    for place, names in _labels(found.points):
-        text = "\n".join(names)
-        axis.annotate(text, place, xytext=(6, 6), textcoords="offset points", va="bottom", fontsize=9)
     axis.margins(0.2)
     axis.set(xlabel=f"{found.against} (right is safer)", ylabel="mean (up is better)")
     axis.set_title("What less risk costs in mean", loc="left", fontsize=11)
+    write_apart(axis, [("\n".join(names), place) for place, names in _labels(found.points)], fontsize=9)
     if path is not None:
         save_figure(page, path)
     return page

@@ -25,6 +25,7 @@ from riskgrad.pages.played import PlayedRun
 from riskgrad.pages.prose import percent, write, write_interval
 from riskgrad.pages.style import (
     AVERSE,
+    BESIDE,
     INK,
     MUTED,
     NEUTRAL,
@@ -145,6 +146,9 @@ def plot_run(run: Run, path: str | Path | None = None, width: float = 7.0) -> Fi
         middle, error = smooth_history(column(lines, key), column(lines, f"{key}_error"))
         axis.plot(episodes, middle, color=color, linestyle=style, linewidth=1.8, label=named[key])
         axis.fill_between(episodes, middle - WIDTH * error, middle + WIDTH * error, color=color, alpha=0.2, linewidth=0)
+    end = end_of_path(lines)
+    if end is not None:
+        axis.axvline(end, color=BESIDE, linestyle=":", linewidth=1.2, label="the path to the measure ends")
     judged = [line for line in lines if line.get("held_out") is not None]
     if judged:
         places, values = column(judged, "episodes"), column(judged, "held_out")
@@ -152,7 +156,7 @@ def plot_run(run: Run, path: str | Path | None = None, width: float = 7.0) -> Fi
     axis.set(xlabel="episodes used", ylabel="return")
     axis.xaxis.set_major_formatter(ticks(_short_number))
     if lines:
-        axis.legend(frameon=False, loc="best")
+        axis.legend(frameon=False, fontsize=9, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2)  # off the lines
     if path is not None:
         save_figure(page, path)
     return page
@@ -188,7 +192,8 @@ def distribution(one: PlayedRun, index: int, span: tuple[float, float]) -> Drawi
     axis.xaxis.set_major_locator(MaxNLocator(6))
     axis.yaxis.set_major_formatter(ticks(percent))
     tail, texts = percent(alpha), (one.write_estimate(CVaR(alpha)), write(var), one.write_estimate(Mean()))
-    legend = [Mark(f"the worst {tail}", one.hue, "bar"), Mark("the others", one.hue, "band")]
+    legend = [Mark(f"the worst {tail}", one.hue, "bar")] if np.any(strong & (shares > 0.0)) else []
+    legend.append(Mark("the others" if legend else "episodes", one.hue, "band"))
     # the lines are named in the legend above the figure, where no line crosses the text
     names = (f"CVaR {texts[0]}", f"VaR {texts[1]}", f"mean {texts[2]}")
     for place, text, line, kind in zip(
@@ -215,7 +220,8 @@ def distribution(one: PlayedRun, index: int, span: tuple[float, float]) -> Drawi
 def weights(one: PlayedRun, index: int) -> Drawing | None:
     """Draw the effective sample size of each reweighted batch, and when a guard stepped in; None without weights."""
     size = one.run.settings.own.get("episodes")
-    lines = [line for line in one.run.history if line.get("ess") is not None]
+    # the ascents of a race divide a batch among them, and weigh nothing
+    lines = [line for line in one.run.history if line.get("ess") is not None and "way" not in line]
     if not size or all(line["ess"] == size for line in lines):
         return None
     page, axis = canvas(2.4)

@@ -3,22 +3,18 @@
 """The figures that show all runs together: tails, laws, mean against risk, and the weights of each measure."""
 
 from collections.abc import Sequence
-from typing import Any, cast
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from riskgrad.distortion import Identity
 from riskgrad.evaluation import Table
-from riskgrad.pages.axes import common_span, keep_readable
+from riskgrad.pages.axes import common_span, keep_readable, tell_beyond, write_apart
 from riskgrad.pages.played import PlayedRun
 from riskgrad.pages.prose import percent, write
 from riskgrad.pages.run_figures import Drawing, Mark
 from riskgrad.pages.style import DASHES, INK, MUTED, canvas, run_color, ticks
 from riskgrad.risk import CVaR, Mean, RiskMeasure
-from riskgrad.types import FloatArray
 
 POINTS = 200
 LEAST_TAIL = 20  # fewest episodes of a tail that is shown
@@ -84,7 +80,8 @@ def laws(played: Sequence[PlayedRun]) -> Drawing:
         "All episodes",
         page,
         f"Cumulative share of episodes by return. {'; '.join(words)}.",
-        "A line further to the right is better. One that starts to rise far to the left has bad episodes.",
+        "A line further to the right is better. One that starts to rise far to the left has bad episodes."
+        + tell_beyond(np.concatenate([one.values for one in played]), span),
         _legend(played),
     )
 
@@ -104,7 +101,9 @@ def trade(played: Sequence[PlayedRun], tables: Sequence[Table], measure: RiskMea
     keep_readable(axis)
     axis.set(xlabel="risk (right is safer)", ylabel="mean (up is better)")
     axis.xaxis.set_major_locator(MaxNLocator(5))
-    _write_letters(axis, played, tables, measure)
+    places = [(table[str(measure)].value, table["mean"].value) for table in tables]
+    letters = [one.letter for one in played]
+    write_apart(axis, list(zip(letters, places, strict=True)), fontsize=11, color=INK)
     return Drawing(
         "trade",
         "Mean against risk",
@@ -114,40 +113,6 @@ def trade(played: Sequence[PlayedRun], tables: Sequence[Table], measure: RiskMea
         "and to its right is beaten by it on both counts.",
         [Mark(one.label, one.hue, "bar") for one in played],
     )
-
-
-def _write_letters(axis: Axes, played: Sequence[PlayedRun], tables: Sequence[Table], measure: RiskMeasure) -> None:
-    """Write the letter of each run near its cross, if possible away from other letters and crosses."""
-    page = cast("Figure", axis.figure)
-    page.draw_without_rendering()  # computes the positions of the axes
-    crosses = [[table[name].bootstrap for name in (str(measure), "mean")] for table in tables]
-    points = [(table[str(measure)].value, table["mean"].value) for table in tables]
-    ends = [
-        (axis.transData.transform((x[0], y[0])), axis.transData.transform((x[1], y[1])), axis.transData.transform(at))
-        for (x, y), at in zip(crosses, points, strict=True)
-    ]
-    scale = page.dpi / 72.0
-    taken: list[tuple[float, float]] = []
-    for one, at, (_, _, place) in zip(played, points, ends, strict=True):
-        ways = [(reach * x, reach * y) for reach in (9, 15, 22, 30) for x, y in ((1, 1), (-1, 1), (1, -1), (-1, -1))]
-        spots = [(place[0] + scale * x, place[1] + scale * y) for x, y in ways]
-        room = 7.0 * scale
-        free = [
-            way
-            for way, (x, y) in zip(ways, spots, strict=True)
-            if all(abs(x - other) > 2 * room or abs(y - height) > 2 * room for other, height in taken)
-            and not any(_crosses(x, y, room, *cross) for cross in ends)
-        ]
-        chosen = free[0] if free else ways[0]
-        taken.append((place[0] + scale * chosen[0], place[1] + scale * chosen[1]))
-        look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 11, "color": INK}
-        axis.annotate(one.letter, at, xytext=chosen, textcoords="offset points", **look)
-
-
-def _crosses(x: float, y: float, room: float, low: FloatArray, high: FloatArray, place: FloatArray) -> bool:
-    """Say whether a cross, from `low` to `high` through `place`, passes within `room` of (x, y), all in pixels."""
-    across = abs(y - place[1]) < room and low[0] - room < x < high[0] + room
-    return bool(across or (abs(x - place[0]) < room and low[1] - room < y < high[1] + room))
 
 
 def quantile_weights(played: Sequence[PlayedRun]) -> Drawing | None:

@@ -26,12 +26,12 @@ from riskgrad.run.files import ELSEWHERE, write_whole
 
 # Okabe and Ito's palette without its yellow, which is too light for lines
 COLORS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#444444")
-NEUTRAL: Final = COLORS[0]  # of the neutral policy in every figure, as RUNS[0] on a page
-AVERSE: Final = COLORS[1]
 BESIDE: Final = "#888888"  # of lines that only connect points
 FORMATS: Final = (".svg", ".png", ".pdf")
 
-RUNS: Final = ("#0072b2", "#c04f00", "#00795a", "#a8487f", "#7a6200", "#5b5f97")
+RUNS: Final = ("#0072b2", "#b84a00", "#00795a", "#a8487f", "#7a6200", "#5b5f97")
+NEUTRAL: Final = RUNS[0]  # the neutral policy in every figure
+AVERSE: Final = RUNS[1]
 DASHES: Final = ("-", (0, (6, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)), (0, (10, 3)), (0, (3, 1.5)))
 PALE: Final = -2  # the hue of the untrained policy
 INK: Final = "#000000"
