@@ -156,9 +156,9 @@ def check_switch(name: str, value: object) -> object:
 
 def check_flag(name: str, value: object) -> bool:
     """Refuse what is neither True nor False."""
-    if not isinstance(value, bool):
+    if not isinstance(value, bool | np.bool_):
         raise InputError(name, "be True or False", value)
-    return value
+    return bool(cast("bool", value))
 
 
 def check_discount(discount: float) -> float:
