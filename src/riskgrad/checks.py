@@ -138,7 +138,7 @@ def check_memory(name: str, value: object) -> MemoryKind:
     for kind in kinds:
         if isinstance(value, str) and value == kind:
             return kind
-    raise UnknownNameError(name, str(value), kinds, "or None for a policy without memory")
+    raise UnknownNameError(name, str(value), kinds, "leave it out for a policy without memory")
 
 
 def check_word(name: str, value: object, words: Sequence[str]) -> None:

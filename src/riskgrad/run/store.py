@@ -284,5 +284,5 @@ def refuse_other_settings(before: Settings, now: Settings) -> None:
     old, new = ({**one.as_dict(), **one.own} for one in (before, now))
     for name in (name for name in {**old, **new} if name not in ("own", "given", "return_range")):
         if old.get(name) != new.get(name):
-            advice = f"it was {old.get(name)!r}; begin a new run, with theta=run.last_theta to build on this one"
+            advice = f"it was {old.get(name)!r}; begin a new run; in Python theta=run.last_theta builds on this one"
             raise InputError(name, "be what the run began with", new.get(name), advice)
