@@ -7,7 +7,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import ArrayLike
 
-from riskgrad.checks import check_theta
+from riskgrad.checks import check_flag, check_theta
 from riskgrad.errors import InputError
 from riskgrad.evaluation.bootstrap import RESAMPLES
 from riskgrad.evaluation.table import Table, table_of_returns
@@ -76,11 +76,12 @@ def evaluate(
         raise InputError("risk", "name at least one measure", risk)
     policy, theta = (run.policy, run.theta) if isinstance(run, Run) else run
     at = check_theta(theta, policy.dim)[np.newaxis]
+    acts = Greedy(policy) if check_flag("greedy", greedy) else policy
     source = resolve_source(env, **options)
     bounds = source.return_range if return_range is None else return_range
     with closing(source, env):
         stream = Stream(seed, Purpose.EVALUATION)
-        values = source.returns(Greedy(policy) if greedy else policy, at, episodes, stream).values[0]
+        values = source.returns(acts, at, episodes, stream).values[0]
     return table_of_returns(values, measures, bounds, confidence, seed=seed, resamples=resamples)
 
 
@@ -106,7 +107,7 @@ def find_env(
     if first.given_env is not None:
         return first.given_env
     name = str(first.settings.env)
-    return name if trust else refuse_import(name, f"if you trust it, name it yourself {how}")
+    return name if check_flag("trust", trust) else refuse_import(name, f"if you trust it, name it yourself {how}")
 
 
 def play_options(

@@ -138,7 +138,7 @@ def check_memory(name: str, value: object) -> MemoryKind:
     for kind in kinds:
         if isinstance(value, str) and value == kind:
             return kind
-    raise UnknownNameError(name, str(value), kinds, "or None for a policy without memory")
+    raise UnknownNameError(name, str(value), kinds, "leave it out for a policy without memory")
 
 
 def check_word(name: str, value: object, words: Sequence[str]) -> None:
@@ -156,9 +156,9 @@ def check_switch(name: str, value: object) -> object:
 
 def check_flag(name: str, value: object) -> bool:
     """Refuse what is neither True nor False."""
-    if not isinstance(value, bool):
+    if not isinstance(value, bool | np.bool_):
         raise InputError(name, "be True or False", value)
-    return value
+    return bool(cast("bool", value))
 
 
 def check_discount(discount: float) -> float:

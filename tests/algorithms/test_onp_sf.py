@@ -135,7 +135,7 @@ def test_unknown_names_list_what_there_is():
     with pytest.raises(UnknownNameError, match="schedule must be one of paper, practical"):
         train(schedule="theory")
     with pytest.raises(
-        InputError, match="one of deterministic, linear, mlp, shared-table, table, got 'gibbs'; or pass a policy"
+        InputError, match="one of deterministic, linear, mlp, shared-table, table, got 'gibbs'; or, in Python, a policy"
     ):
         train_plainly(rg.OnPSF, SOURCE, "gibbs", "mean", iterations=1)
     with pytest.raises(TypeError, match="speed"):

@@ -161,6 +161,19 @@ def agree(ours, value, ends):
     np.testing.assert_allclose(ours.interval, ends, rtol=0.0, atol=0.02 * (ends[1] - ends[0]) + 1e-9)
 
 
+def test_one_seed_has_no_interval(tmp_path):
+    found = rg.experiment(
+        "two-roads", ["mean", "cvar:0.1"], 1, episodes=50, algorithm="score:episodes=20", iterations=2
+    )
+    reached, better = found.texts()
+    assert reached.title == "What one seed reached (50 fresh episodes each); several show how seeds differ"
+    assert {row[3] for row in (*reached.rows, *better.rows)} == {"none"}
+    page = found.report(tmp_path / "one.html").read_text()
+    assert "Trained on mean, one seed reaches mean " in page
+    assert "One seed shows what may happen" in page
+    assert "1 seeds" not in page
+
+
 def test_measures_and_seeds_may_be_added_and_nothing_else_changed(tmp_path):
     few = {"algorithm": "score:episodes=20", "iterations": 2, "held_out": 10, "episodes": 50}
     first = rg.experiment("two-roads", ["mean"], [3], folder=tmp_path / "x", **few)

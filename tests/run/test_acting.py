@@ -1,6 +1,8 @@
 """`run.act` speaks the environment's own language, and does what the policy does."""
 
+import dataclasses
 import json
+from functools import partial
 
 import gymnasium
 import numpy as np
@@ -111,6 +113,46 @@ def test_parts_are_read_one_by_one_in_lists_and_as_vector_environments_give_them
     best = int(np.argmax(theta.reshape(32, 11, 2, 2)[13, 4, 1]))
     assert table.act((13, 4, 1), greedy=True) == best
     assert table.act((np.array([13]), np.array([4]), np.array([1])), greedy=True).tolist() == [best]
+    three = [(13, 4, 1), (20, 10, 0), (5, 1, 0)]
+    assert table.act(np.array(three), greedy=True).tolist() == table.act(three, greedy=True).tolist()
+    assert actor.act(np.array(obs), greedy=True).tolist() == alone
+
+
+@pytest.mark.parametrize(
+    ("obs", "why"),
+    [
+        ({"card": 1}, "it has no 'coins'"),
+        ({"card": np.array([0, 2]), "coins": np.zeros((3, 2))}, "its parts are of 2 and 3 observations"),
+        ({"card": np.array([0, 2]), "coins": np.zeros(2)}, "its parts are of 2 and one observations"),
+        (
+            ({"card": 1, "coins": np.zeros(2)}, {}),
+            r"all that env\.reset\(\) or env\.step\(\) gives: give its first part",
+        ),
+    ],
+)
+def test_parts_that_do_not_fit_are_named(obs, why):
+    seen = spaces.Dict({"card": spaces.Discrete(3), "coins": spaces.Box(0.0, 9.0, (2,))})
+    actor, _ = actor_of(MLP(5, 2, ()), seen, spaces.Discrete(2))
+    with pytest.raises(InputError, match=rf"^obs must be of Dict.*; .*{why}"):
+        actor.act(obs, None)
+
+
+def test_text_beside_a_batch_is_not_read():
+    seen = spaces.Dict({"card": spaces.Discrete(3)})  # of a run whose environment also shows a mission
+    actor, _ = actor_of(TabularGibbs(3, 2), seen, spaces.Discrete(2))
+    each = [actor.act({"card": card, "mission": "win"}, greedy=True) for card in range(3)]
+    assert actor.act({"card": np.arange(3), "mission": ("win",) * 3}, greedy=True).tolist() == each
+
+
+def test_what_is_neither_true_nor_false_is_not_greedy():
+    run = rg.train("two-roads", "mean", iterations=1, algorithm="score:episodes=20", held_out=0)
+    assert run.act(0, greedy=np.True_) == run.act(0, greedy=True)
+    evaluate = partial(rg.evaluate, run, episodes=20)
+    for call in (partial(run.act, 0), run.player, evaluate):
+        with pytest.raises(InputError, match=r"^greedy must be True or False, got 'no'"):
+            call(greedy="no")
+    with pytest.raises(InputError, match=r"^trust must be True or False, got 'no'"):
+        rg.evaluate(dataclasses.replace(run, given_env=None), trust="no")
 
 
 def test_a_policy_with_memory_is_sent_to_its_player():

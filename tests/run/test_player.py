@@ -7,7 +7,7 @@ from support.environments import Countdown, Spaced
 from support.memory import Walked
 
 import riskgrad as rg
-from riskgrad.errors import InputError
+from riskgrad.errors import InputError, KeywordError
 from riskgrad.policy import MLP, Gaussian, TabularGibbs
 from riskgrad.policy.memory import Memory, with_memory
 from riskgrad.random import Purpose, Stream, environment_seeds, episode_words
@@ -105,6 +105,14 @@ def test_what_breaks_the_order_or_is_no_observation_is_refused():
         player.act(0)
     with pytest.raises(InputError, match=r"^reward must be finite, got nan"):
         player.observe(float("nan"))
+    for bad in ("x", None, [1.0, 2.0], 10**400):
+        with pytest.raises(InputError, match=r"^reward must be a number, got"):
+            player.observe(bad)
+    misspelled = {"rewrd": 1.0}
+    with pytest.raises(
+        KeywordError, match=r"^rg\.run\.RunPlayer\.observe has no keyword 'rewrd'; did you mean 'reward'"
+    ):
+        player.observe(**misspelled)
     player.observe(np.float32(1.0))
     for bad in (5, -1, [0.0, 1.0], 2.0):
         with pytest.raises(InputError, match=r"^obs must be one of 5 states, got"):

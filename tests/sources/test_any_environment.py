@@ -167,6 +167,11 @@ def test_images_are_noted_and_huge_ones_need_a_policy_by_name():
     assert run.policy.dim == 2 * 100_801
 
 
+def test_an_environment_that_shows_nothing_is_refused():
+    with pytest.raises(InputError, match=r"^observation space must have at least one number, got Box.*show a constant"):
+        rg.train(Room(spaces.Box(0.0, 1.0, (0,)), ends=1), "mean", iterations=1)
+
+
 @pytest.mark.parametrize("reward", [[1.0, 2.0, 3.0], np.array([1.0, 2.0, 3.0])])
 def test_a_reward_of_several_numbers_names_the_wrapper(reward):
     source = GymnasiumSource(Room(reward=reward, ends=1))

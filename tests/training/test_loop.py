@@ -247,6 +247,13 @@ def test_another_setting_is_refused_by_name(tmp_path):
         climb(seed=4, resume=tmp_path)
 
 
+def test_the_setting_that_was_given_is_named_before_what_follows_from_it(tmp_path):
+    short = {"algorithm": "score:episodes=4", "iterations": 1, "held_out": 0, "resume": tmp_path}
+    rg.train("two-roads", "cvar:0.1", **short)
+    with pytest.raises(InputError, match=r"^risk must be what the run began with, got 'mean'; it was 'cvar:0\.1'"):
+        rg.train("two-roads", "mean", **short)  # which has no path
+
+
 def test_a_folder_that_holds_a_run_is_not_overwritten(tmp_path):
     climb(folder=tmp_path / "run")
     with pytest.raises(InputError, match="folder must not hold a run already"):

@@ -8,19 +8,14 @@ are inside the commands, so that `--help` is quick. A file here holds a command,
 
 import importlib
 import pkgutil
-import re
 import sys
 import unicodedata
-from functools import partial
-from typing import Any
 
-import typer
-import typer.main
 from rich.console import Console
 
 from riskgrad.cli.printing import say
 from riskgrad.cli.shared import COMMANDS as COMMANDS
-from riskgrad.cli.shared import Interrupted
+from riskgrad.cli.shared import Interrupted, flags_of, name_flags
 from riskgrad.cli.shared import app as app
 from riskgrad.errors import InputError, RiskgradError
 
@@ -49,18 +44,14 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _in_flags(message: str, words: list[str]) -> str:
     """Replace the arguments that a message names, before "must" or as `name=value`, by the flags of the command."""
-    command: Any = typer.main.get_command(app)
-    called = next((command.commands[word] for word in words if word in command.commands), None)
+    called = next((word for word in words if word in COMMANDS.by_name()), None)
     if called is None:
         return message
-    context = command.make_context("riskgrad", [], resilient_parsing=True)
-    options = [one for one in called.get_params(context) if one.opts[0].startswith("--")]
-    flags: dict[str, str] = {option.name: option.opts[0] for option in options}
+    flags = flags_of(called)
     subject, must, rest = message.partition(" must ")
     if all(word in flags or word == "and" for word in subject.split()):
         subject = " ".join(flags.get(word, word) for word in subject.split())
-    replace = partial(re.sub, r"\b(\w+)=(?=[\w\"'-])", lambda at: f"{flags[at[1]]} " if at[1] in flags else at[0])
-    return f"{subject}{must}{replace(rest)}"
+    return f"{subject}{must}{name_flags(rest, called)}"
 
 
 def _refuse_control_characters(words: list[str]) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from riskgrad.cli.printing import console, print_json, say
-from riskgrad.cli.shared import AsJson, Discount, EnvOption, Horizon, Seed, app, parse_env_options
+from riskgrad.cli.shared import AsJson, Discount, EnvOption, Horizon, Seed, app, name_flags, parse_env_options
 
 if TYPE_CHECKING:
     from riskgrad.run import Run
@@ -21,6 +21,10 @@ def evaluate(
     risk: Annotated[list[str] | None, typer.Option(help="Measure to report; may be repeated.")] = None,
     episodes: Annotated[int, typer.Option(help="Fresh episodes; 10,000 by default.", show_default=False)] = 10_000,
     confidence: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
+    return_range: Annotated[
+        tuple[float, float] | None,
+        typer.Option(help="Smallest and largest return that is possible, for certified intervals."),
+    ] = None,
     greedy: Annotated[bool, typer.Option("--greedy", help="Play the likeliest action instead of drawing it.")] = False,
     horizon: Horizon = None,
     discount: Discount = None,
@@ -44,11 +48,12 @@ def evaluate(
     film = (
         None if video is None else _film_episodes(found, name, where, video, video_episodes, greedy=greedy, seed=seed)
     )
-    table = evaluate_run(found, name, risk or None, episodes, confidence, greedy=greedy, seed=seed, **where)
+    how: dict[str, Any] = {"return_range": return_range, "greedy": greedy, "seed": seed}
+    table = evaluate_run(found, name, risk or None, episodes, confidence, **how, **where)
     if as_json:
         print_json({**table.as_dict(), **({} if film is None else {"video": str(video), "frames": film})})
         return
-    say(table.text(console.width if console.is_terminal else None))
+    say(name_flags(table.text(console.width if console.is_terminal else None), "evaluate"))
     if film is not None:
         say(f"The film is in {video} ({film} frames).")
 

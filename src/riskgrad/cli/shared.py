@@ -2,11 +2,13 @@
 
 import inspect
 import json
+import re
 from pathlib import Path
 from types import FunctionType
 from typing import Annotated, Any, cast
 
 import typer
+import typer.main
 from typer.core import TyperCommand, TyperGroup
 
 import riskgrad
@@ -163,6 +165,31 @@ def _command_name(function: Any) -> str:
 
 
 COMMANDS = CommandList()
+
+
+def flags_of(name: str) -> dict[str, str]:
+    """Give the flags of a command by the arguments of Python that they stand for; `folder` is --out."""
+    every: Any = typer.main.get_command(app)
+    context = every.make_context("riskgrad", [], resilient_parsing=True)
+    options = [one for one in every.commands[name].get_params(context) if one.opts[0].startswith("--")]
+    flags: dict[str, str] = {option.name: option.opts[0] for option in options}
+    return {**flags, **({"folder": flags["out"]} if "out" in flags else {})}
+
+
+def name_flags(words: str, name: str) -> str:
+    """Write arguments of Python, such as `horizon=5`, `horizon=` and `bootstrap=False`, as the flags of a command."""
+    flags = flags_of(name)
+
+    def write(found: re.Match[str]) -> str:
+        argument, value = found[1] or found[3], (found[2] or found[4] or "").strip("()").replace(", ", " ")
+        flag = flags.get(argument)
+        if flag is None:
+            return found[0]
+        return f"--no-{flag[2:]}" if value == "False" else f"{flag} {value}".removesuffix(" True").strip()
+
+    # an option of an algorithm, rg.Critic(bootstrap=False), is a flag as well
+    return re.sub(r"rg\.\w+\((\w+)=(\w+)\)|\b(\w+)=(\([^)]*\)|[\w\"'.-]*)", write, words)
+
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 EnvName = Annotated[str, typer.Argument(help="A Gymnasium id or a shipped model, such as two-roads.")]

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from riskgrad.cli.config import ENV_OPTION, read_config
 from riskgrad.cli.printing import console, print_json, say
-from riskgrad.cli.shared import Command, app, parse_env_options
+from riskgrad.cli.shared import Command, app, name_flags, parse_env_options
 from riskgrad.errors import InputError, Stopped
 from riskgrad.settings import HOW, KEPT, Facts, Rule, TrainOptions, facts_of
 
@@ -182,7 +182,7 @@ def _show_run(run: "Run", risk: str, out: Path | None) -> None:
     """Print what was reached, and what can be done next."""
     say(f"{run!r}".strip("<>"))
     for note in run.notes:
-        say(f"  note: {note}")
+        say(f"  note: {name_flags(note, 'train')}")
     if run.held_out_interval is not None:
         low, high = run.held_out_interval
         doubt = f"; not reliable: {run.held_out_flag}" if run.held_out_flag else ""

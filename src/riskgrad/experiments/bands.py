@@ -42,14 +42,14 @@ def draw_reached(found: Experiment, rows: Sequence[Reached], risk: str, hues: Ma
     axis.set(xlabel=risk, ylabel="trained on")
     words = [
         f"trained on {row.trained_on}: {write(row.aggregate.value, span_of(row.aggregate.interval))} "
-        f"({write_interval(row.aggregate.interval)})"
+        f"({write_interval(found.interval_of(row.aggregate))})"
         for row in here
     ]
     return Drawing(
         f"reached-{found.measures.index(risk)}",
         f"What they reached by {risk}",
         page,
-        f"Interquartile mean over {len(found.seeds)} seeds. {'; '.join(words)}; untrained: {write(here[0].untrained)}.",
+        f"{_tell_unit(len(found.seeds))}. {'; '.join(words)}; untrained: {write(here[0].untrained)}.",
         f"A circle is a seed; right is better. The tick is the interquartile mean, the bar its "
         f"{percent(found.confidence)} interval over seeds.",
         [
@@ -83,7 +83,7 @@ def draw_learning(found: Experiment, risk: str, hue: int, neutral: bool) -> Draw
         f"learning-{found.risks.index(risk)}",
         f"How it learned, trained on {risk}",
         page,
-        f"Interquartile mean over {len(runs)} seeds: {'; '.join(words)}.",
+        f"{_tell_unit(len(runs))}: {'; '.join(words)}.",
         f"Lines: the interquartile mean over seeds of the estimates of training; bands: its "
         f"{percent(found.confidence)} interval over seeds.",
         [*marks, Mark(f"{percent(found.confidence)} interval", hue, "band")],
@@ -105,6 +105,10 @@ def align_histories(runs: Sequence[Run], key: str) -> tuple[FloatArray, FloatArr
     table = np.array([np.pad(one, (0, longest - len(one)), mode="edge") for one in columns])
     kept = np.unique(np.linspace(0, longest - 1, min(longest, POINTS)).astype(int))
     return kept.astype(np.float64), table[:, kept]
+
+
+def _tell_unit(seeds: int) -> str:
+    return "One seed" if seeds == 1 else f"Interquartile mean over {seeds} seeds"
 
 
 def _band_over_seeds(curves: FloatArray, confidence: float) -> tuple[FloatArray, FloatArray, FloatArray]:

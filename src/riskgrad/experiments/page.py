@@ -51,10 +51,11 @@ def _tell_seeds(found: Experiment, rows: Sequence[Reached]) -> list[str]:
     sentences: list[str] = []
     for risk in found.risks:
         told = [row for row in rows if row.trained_on == risk and row.risk in dict.fromkeys(("mean", risk))]
-        ends = [row.aggregate.interval for row in told]
-        parts = [
-            f"{row.risk} {write(row.aggregate.value, span_of(both))} ({write_interval(both)})"
-            for row, both in zip(told, ends, strict=True)
-        ]
-        sentences.append(f"Trained on {risk}, {len(found.seeds)} seeds reach {' and '.join(parts)}.")
+        parts: list[str] = []
+        for row in told:
+            value = write(row.aggregate.value, span_of(row.aggregate.interval))
+            ends = found.interval_of(row.aggregate)
+            parts.append(f"{row.risk} {value}" if ends is None else f"{row.risk} {value} ({write_interval(ends)})")
+        who = "one seed reaches" if len(found.seeds) == 1 else f"{len(found.seeds)} seeds reach"
+        sentences.append(f"Trained on {risk}, {who} {' and '.join(parts)}.")
     return sentences

@@ -149,6 +149,10 @@ class Experiment:
             for risk in self.measures
         )
 
+    def interval_of(self, found: Aggregate) -> tuple[float, float] | None:
+        """Give the interval over seeds of what was found; None for a single seed, which says nothing of others."""
+        return found.interval if len(self.seeds) > 1 else None
+
     def as_dict(self) -> dict[str, Any]:
         """Give everything but the runs as plain lists, numbers and strings, ready for JSON."""
         kept = {name: getattr(self, name) for name in ("episodes", "confidence", "seed")}
@@ -178,12 +182,21 @@ class Experiment:
         for row in self.table():
             ends = row.aggregate.interval
             middle, *seeds = (write(value, span_of(ends)) for value in (row.aggregate.value, row.lowest, row.highest))
-            reached.append((row.trained_on, row.risk, middle, write_interval(ends), *seeds))
-        title = f"Interquartile means over {len(self.seeds)} seeds ({self.episodes:,} fresh episodes each)"
+            reached.append((row.trained_on, row.risk, middle, write_interval(self.interval_of(row.aggregate)), *seeds))
+        played = f"({self.episodes:,} fresh episodes each)"
+        title = f"Interquartile means over {len(self.seeds)} seeds {played}"
+        if len(self.seeds) == 1:
+            title = f"What one seed reached {played}; several show how seeds differ"
         header = ("trained on", "measure", "middle", sure, "worst seed", "best seed")
         better = [
-            (row.trained_on, row.risk, percent(row.aggregate.value), " to ".join(map(percent, row.aggregate.interval)))
+            (
+                row.trained_on,
+                row.risk,
+                percent(row.aggregate.value),
+                " to ".join(map(percent, ends)) if ends else "none",
+            )
             for row in self.improvements()
+            for ends in [self.interval_of(row.aggregate)]
         ]
         other = f"How probably a seed reaches more than one trained on {self.risks[0]}"
         columns = ("trained on", "by measure", "probability of improvement", sure)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from riskgrad.checks import check_flag
 from riskgrad.errors import InputError
-from riskgrad.kinds import checks_kinds
 from riskgrad.policy import Policy
 from riskgrad.random import Purpose, Stream
 from riskgrad.run.translation import Translator, check_reads
@@ -33,12 +33,12 @@ class Actor:
         self._policy, self._thetas, self._translator = policy, theta[np.newaxis], translator
         self._draws = Stream(seed, Purpose.ACTING).generator()
 
-    @checks_kinds
     def act(self, obs: Any, greedy: bool | None) -> Any:
         """Give an action, or actions for a batch; see `Run.act`."""
+        likeliest = greedy is not None and check_flag("greedy", greedy)
         batch, single = self._translator.read(obs)
         check_reads(self._policy, batch, obs)
-        uniforms = None if greedy else self._draws.random((len(batch), self._policy.noise_size))
+        uniforms = None if likeliest else self._draws.random((len(batch), self._policy.noise_size))
         rows = np.zeros(len(batch), dtype=np.int64)
         actions = self._policy.execute(self._policy.act(self._thetas, rows, batch, uniforms))
         return self._translator.write(actions, single)

@@ -15,13 +15,14 @@ import gymnasium
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskgrad.checks import check_number, check_theta
+from riskgrad.checks import check_flag, check_theta
 from riskgrad.errors import InputError
 from riskgrad.kernels.streams import fill_uniforms
 from riskgrad.kinds import checks_kinds
 from riskgrad.policy import Greedy, Policy
 from riskgrad.random import GOLDEN, Purpose, Stream, mix
 from riskgrad.run.translation import Translator, check_reads
+from riskgrad.sources.gymnasium.readings import as_reward
 
 
 class RunPlayer:
@@ -48,7 +49,7 @@ class RunPlayer:
         env: "gymnasium.Env[Any, Any] | None" = None,
         translator: Translator | None = None,
     ) -> None:
-        self._policy = Greedy(policy) if greedy else policy
+        self._policy = Greedy(policy) if check_flag("greedy", greedy) else policy
         self._thetas = check_theta(theta, policy.dim)[np.newaxis]
         self._key = Stream(seed, Purpose.EVALUATION).keys(np.zeros(1, dtype=np.int64))
         asked = translator if env is None else Translator(env.observation_space, env.action_space)
@@ -57,6 +58,7 @@ class RunPlayer:
         self._stream = np.zeros(1, dtype=np.uint64)
         self._time, self._total, self._factor, self._waiting = 0, 0.0, 1.0, False
 
+    @checks_kinds
     def reset(self) -> None:
         """Begin the next episode, and clear the memory."""
         self._episode += 1
@@ -64,6 +66,7 @@ class RunPlayer:
             self._stream = mix(self._key + np.uint64(self._episode + 1) * np.uint64(GOLDEN))
         self._time, self._total, self._factor, self._waiting = 0, 0.0, 1.0, False
 
+    @checks_kinds
     def act(self, obs: Any) -> Any:
         """Give an action for the environment: an integer for a choice, otherwise an array.
 
@@ -90,9 +93,13 @@ class RunPlayer:
             return self._translator.write(actions, single=True)
         return int(actions[0]) if actions.ndim == 1 else actions[0]
 
+    @checks_kinds
     def observe(self, reward: float) -> None:
         """Take note of the reward of the last action."""
-        earned = check_number("reward", float(np.asarray(reward).item()) if np.size(reward) == 1 else reward)
+        try:
+            earned = as_reward(reward)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputError("reward", "be a number", reward) from error
         if not self._waiting:
             raise InputError("player", "act before it is told a reward", reward, "call player.act(observation)")
         if not np.isfinite(earned):

@@ -280,9 +280,10 @@ def open_store(folder: str | Path | None, resume: str | Path | None, settings: S
 
 
 def refuse_other_settings(before: Settings, now: Settings) -> None:
-    """Refuse to go on with a run under other settings than it began with; the first one that differs is named."""
+    """Refuse to go on with a run under other settings than it began with; what was given is named first."""
     old, new = ({**one.as_dict(), **one.own} for one in (before, now))
-    for name in (name for name in {**old, **new} if name not in ("own", "given", "return_range")):
+    named = ("env", "risk", *now.given)  # what follows from these, as a path does from the measure, differs as well
+    for name in (name for name in dict.fromkeys([*named, *old, *new]) if name not in ("own", "given", "return_range")):
         if old.get(name) != new.get(name):
-            advice = f"it was {old.get(name)!r}; begin a new run, with theta=run.last_theta to build on this one"
+            advice = f"it was {old.get(name)!r}; begin a new run; in Python theta=run.last_theta builds on this one"
             raise InputError(name, "be what the run began with", new.get(name), advice)

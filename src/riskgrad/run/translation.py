@@ -3,8 +3,8 @@
     B observations
 
 A run keeps the observation and action spaces of its environment (`riskgrad.descriptions`). They distinguish one
-observation from a batch: for Discrete and Box spaces by the number of axes; for Tuple and Dict spaces a list is a
-batch, and so are parts with one more axis, as Gymnasium's vector environments give them.
+observation from a batch: for Discrete and Box spaces by the number of axes; for Tuple and Dict spaces a list or an
+array of observations is a batch, and so are parts with one more axis, as Gymnasium's vector environments give them.
 """
 
 from collections.abc import Mapping
@@ -63,7 +63,8 @@ class Translator:
             for place, one in enumerate([obs] if batch is None else batch):
                 room[place] = self._reader.read(pick_parts(self._seen, one))
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
-            raise InputError("obs", f"be of {self._seen}, or a batch of such", obs, str(error)) from error
+            rule = f"be of {self._seen}, or a batch of such"
+            raise InputError("obs", rule, obs, _explain(obs, error)) from error
         if not np.all(np.isfinite(room)):
             raise InputError("obs", "be finite", obs)
         return room, batch is None
@@ -77,22 +78,36 @@ class Translator:
 
     def _split(self, obs: Any) -> list[Any] | None:
         """Give the observations of a batch; None for a single one."""
-        if isinstance(obs, list) and has_parts(self._seen):
+        if has_parts(self._seen) and (isinstance(obs, list) or _has_rows(obs)):
             return list(cast("list[Any]", obs))
-        size = _count(self._seen, obs)
-        return None if size is None else [_pick(self._seen, obs, place) for place in range(size)]
+        known = pick_parts(self._seen, obs)
+        size = _count(self._seen, known)
+        return None if size is None else [_pick(self._seen, known, place) for place in range(size)]
+
+
+def _has_rows(obs: Any) -> bool:
+    """Say whether observations that have parts are an array, with a row or an object for each."""
+    array = cast("NDArray[Any]", obs)
+    return isinstance(obs, np.ndarray) and (array.ndim > 1 or array.dtype.kind == "O")
 
 
 def _count(space: Space[Any], found: Any) -> int | None:
-    """Give how many observations a batch has, read off its first part; None where `found` is a single one."""
+    """Give how many observations a batch has, as many in each part; None where `found` is a single one."""
     if has_parts(space):
-        try:
-            part, each = split(space, found)[0]
-        except (ValueError, TypeError, AttributeError):
-            return None
-        return _count(part, each)
+        counts = {_count(part, each) for part, each in split(space, found)} or {None}
+        if len(counts) > 1:
+            several = " and ".join(sorted("one" if count is None else f"{count:,}" for count in counts))
+            raise ValueError(f"its parts are of {several} observations")
+        return counts.pop()
     array = np.asarray(found)
     return len(array) if array.ndim == len(space.shape or ()) + 1 else None
+
+
+def _explain(obs: Any, error: Exception) -> str:
+    """Say why observations cannot be read; what `reset` and `step` give is more than an observation."""
+    if isinstance(obs, tuple) and len(cast("tuple[Any, ...]", obs)) in (2, 5) and isinstance(obs[-1], dict):
+        return "this looks like all that env.reset() or env.step() gives: give its first part, the observation"
+    return f"it has no {error}" if isinstance(error, KeyError) else str(error)
 
 
 def _pick(space: Space[Any], found: Any, place: int) -> Any:

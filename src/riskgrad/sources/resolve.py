@@ -190,7 +190,7 @@ def make_policy(source: Source, name: str | None = None) -> Policy:
     if not isinstance(name, str):
         raise InputError("policy", "be a policy, or the name of one such as 'mlp'", name)
     name, _, details = name.partition(":")
-    kind = POLICIES.find(name, "or pass a policy")
+    kind = POLICIES.find(name, "or, in Python, a policy")
     if gives is None or takes is None:
         raise InputError("policy", "be given for a source that does not say what it gives and takes", name)
     made = kind.fit_as(gives, takes, details)

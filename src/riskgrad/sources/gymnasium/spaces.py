@@ -87,6 +87,9 @@ def observation_reader(space: Space[Any], one_hot: bool = False, counts: bool = 
     if counts and (product := find_product(space)) is not None:
         return ObservationReader(States(product.n_states), product.read, product.write)
     size = flatdim(space)
+    if size == 0:
+        advice = "gymnasium.wrappers.TransformObservation can show a constant"
+        raise InputError("observation space", "have at least one number", space, advice)
     if isinstance(space, spaces.Box | spaces.MultiBinary):
         shape = space.shape or ()
         together = partial(_write_rows, {size}) if len(shape) == 1 else partial(_write_raveled, shape)

@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike
 
 from riskgrad.checks import check_range
 from riskgrad.errors import InputError
+from riskgrad.kinds import checks_kinds
 from riskgrad.policy import Policy
 from riskgrad.random import Stream
 from riskgrad.risk.sample import refuse_bad_values
@@ -144,6 +145,7 @@ class LoggedEpisodes(Source):
         return f"log of {len(self)} episodes, {len(batch.actions)} steps, discount {self._discount:g} ({bits})"
 
     @classmethod
+    @checks_kinds
     def from_parquet(
         cls,
         path: str | Path,
@@ -162,6 +164,7 @@ class LoggedEpisodes(Source):
         return cls.from_batches(parquet_batches(path), discount, n_actions, return_range)
 
     @classmethod
+    @checks_kinds
     def from_arrays(
         cls,
         episode_id: ArrayLike,
@@ -206,6 +209,7 @@ class LoggedEpisodes(Source):
         return cls.from_batches([columns], discount, n_actions, return_range)
 
     @classmethod
+    @checks_kinds
     def from_batches(
         cls,
         batches: Iterable[Columns],
