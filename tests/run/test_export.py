@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gymnasium import spaces
+from support.environments import Spaced
 
 import riskgrad as rg
 from riskgrad.descriptions import read_space
@@ -29,6 +31,7 @@ from riskgrad.run.export import export_policy
 from riskgrad.run.translation import Translator
 from riskgrad.types import Numbers, States, Vectors
 
+SHORT: dict[str, Any] = {"horizon": 2, "iterations": 1, "algorithm": "score:episodes=10", "held_out": 0}
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "use.md"
 SEEN = ObservationStatistics(50.0, np.array([1.0, -2.0, 0.5]), np.array([200.0, 3.0, 50.0]))
 FEATURES = np.random.default_rng(2).normal(size=(5, 3, 4))
@@ -170,3 +173,16 @@ def test_what_cannot_be_exported_is_refused_in_one_line(tmp_path, monkeypatch):
     with pytest.raises(InputError, match=r"pip install 'riskgrad\[onnx\]'"):
         run.export(tmp_path / "policy.onnx")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_choices_of_parts_begin_where_their_spaces_do(tmp_path):
+    parts = {"a": spaces.Discrete(3, start=2), "b": spaces.MultiDiscrete([2, 2], start=[5, -1])}
+    taken = spaces.Dict({**parts, "c": spaces.MultiBinary(2)})
+    run = rg.train(Spaced(spaces.Box(-1.0, 1.0, (2,)), taken, np.ones(2, dtype=np.float32)), "mean", **SHORT)
+    assert np.load(run.export(tmp_path / "policy.npz"))["first_action"].tolist() == [2, 5, -1, 0, 0]
+    pytest.importorskip("onnx")
+    evaluator = importlib.import_module("onnx.reference").ReferenceEvaluator
+    seen = np.array([[0.3, -0.4]])
+    found = evaluator(str(run.export(tmp_path / "policy.onnx"))).run(["action"], {"observation": seen})[0]
+    action = run.act(seen[0], greedy=True)
+    assert found[0].tolist() == [action["a"], *action["b"], *action["c"]]

@@ -163,5 +163,5 @@ def _tabulate(layers: PlainLayers | None, policy: Policy) -> FloatArray:
 
 
 def _refuse_policy(policy: Policy) -> None:
-    advice = "a torch module has an export of its own, torch.onnx.export"
+    advice = "run.act and run.player use any policy; a torch module has an export of its own, torch.onnx.export"
     raise InputError("policy", "be a table or a network to be exported", policy, advice)

@@ -12,11 +12,13 @@ from typing import Any, cast
 
 import numpy as np
 from gymnasium import Space
+from gymnasium.spaces import Box
 from numpy.typing import NDArray
 
 from riskgrad.descriptions import read_space
 from riskgrad.errors import InputError
 from riskgrad.policy import Policy
+from riskgrad.sources.gymnasium.parted_actions import leaves_of
 from riskgrad.sources.gymnasium.readings import has_parts, split
 from riskgrad.sources.gymnasium.spaces import action_writer, observation_reader
 from riskgrad.sources.gymnasium.unreadable import pick_parts
@@ -52,8 +54,13 @@ class Translator:
     @property
     def firsts(self) -> tuple[int, Any]:
         """The number of the first state, 0 if the space is not Discrete, and of the first choice of each component."""
-        numbers = [getattr(space, "start", 0) for space in (self._seen, self._taken)]
-        return int(numbers[0]) if np.ndim(numbers[0]) == 0 else 0, np.ravel(numbers[1])
+        state = getattr(self._seen, "start", 0)
+        choices = [
+            np.broadcast_to(np.ravel(getattr(leaf, "start", 0)), int(np.prod(leaf.shape or (1,))))
+            for leaf in leaves_of(self._taken)
+            if not isinstance(leaf, Box)
+        ]
+        return int(state) if np.ndim(state) == 0 else 0, np.concatenate(choices) if choices else np.zeros(1, np.int64)
 
     def read(self, obs: Any) -> tuple[NDArray[Any], bool]:
         """Give observations as a policy reads them, states [B] or vectors [B, k], and whether there was only one."""
