@@ -14,7 +14,7 @@ from types import FunctionType, ModuleType
 from typing import Any, Generic, TypeVar
 
 from riskgrad.errors import InputError, UnknownNameError
-from riskgrad.kinds import checks_kinds
+from riskgrad.kinds import checks_calls, checks_kinds
 
 Part = TypeVar("Part", bound=Any)
 
@@ -38,12 +38,17 @@ class PartList(Generic[Part]):
         _LISTS.append(self)
 
     def parts(self) -> list[Part]:
-        """Give all parts: those of the folder in the order of their files and lines, then the registered ones."""
+        """Give all parts: those of the folder in the order of their files and lines, then the registered ones.
+
+        When the folder's parts are found, they and the classes they are made of get the checks of `checks_calls`.
+        """
         if self._found is None:
             found: list[Part] = []
             for module in _modules(self._folder):
                 found += [thing for thing in vars(module).values() if self._is_part(thing, module.__name__)]
             self._found = list(dict.fromkeys(found))
+            for kind in dict.fromkeys(kind for part in self._found for kind in part.__mro__ if self.holds(kind)):
+                checks_calls(kind)
         return [*self._found, *self._registered]
 
     def exports(self) -> dict[str, Part]:

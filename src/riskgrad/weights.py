@@ -38,7 +38,7 @@ from riskgrad.errors import InputError
 from riskgrad.kernels.compile import contiguous, cores, in_blocks
 from riskgrad.kernels.episode_sums import add_log_ratios
 from riskgrad.kernels.formulas import exp_of, log_softmax
-from riskgrad.kinds import checks_kinds
+from riskgrad.kinds import checks_calls, checks_kinds
 from riskgrad.policy import Policy
 from riskgrad.types import Episodes, FloatArray, IntArray
 
@@ -128,6 +128,7 @@ def _distinct_pairs(batch: Episodes) -> tuple[IntArray, NDArray[np.generic], NDA
     return index, distinct // width, distinct % width
 
 
+@checks_calls
 @dataclass(frozen=True, slots=True)
 class Diagnostics:
     """What the weights of m episodes are worth, for each of P target policies.
@@ -210,22 +211,26 @@ def _scale_rows(logs: FloatArray) -> tuple[FloatArray, FloatArray]:
     return exp_of(logs - shift[..., None]), top
 
 
+@checks_kinds
 def ratios_from_logs(logs: FloatArray) -> FloatArray:
     """Give psi from log psi [P, m], scaled down per row only where it would overflow."""
     return exp_of(logs - np.maximum(np.max(logs, axis=-1, keepdims=True) - LARGEST_LOG, 0.0))
 
 
+@checks_kinds
 def worth(logs: FloatArray) -> FloatArray:
     """Give how many episodes the weights with these logarithms [P, m] are worth [P]."""
     found = diagnose(logs)
     return np.minimum(found.effective_sample_size, logs.shape[-1] * found.mean_weight)
 
 
+@checks_kinds
 def worth_at(policy: Policy, theta: FloatArray, batch: Episodes) -> float:
     """Give how many episodes of the policy at theta [d] a batch is worth."""
     return float(worth(log_ratios(policy, theta[np.newaxis], batch))[0])
 
 
+@checks_kinds
 def weigh_around(
     policy: Policy,
     theta: FloatArray,

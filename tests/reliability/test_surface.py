@@ -68,19 +68,3 @@ def test_every_public_function_is_in_the_table(calls):
             missing.append(name)
     assert missing == []
     assert set(INNER) <= set(public_names()), "nothing is listed that is not there"
-
-
-def test_a_misspelled_keyword_is_refused_by_its_public_function(calls):
-    public, faults = public_names(), []
-    for name, (call, given) in calls.items():
-        if public.get(name) is not call or name == "mdp.from_gymnasium":
-            continue  # a method, or what passes keywords on to the environment
-        try:
-            call(**given, misspeled=0)
-            faults.append(f"{name}: taken")
-        except rg.errors.KeywordError as refusal:
-            if not str(refusal).startswith(f"rg.{name} has no keyword 'misspeled'; "):
-                faults.append(f"{name}: {refusal}")
-        except TypeError as plain:
-            faults.append(f"{name}: {plain}")
-    assert faults == []

@@ -11,7 +11,6 @@ from typing import final
 
 from riskgrad.checks import check_count
 from riskgrad.gradient import score
-from riskgrad.kinds import checks_fields
 from riskgrad.settings import Rule, option
 from riskgrad.training.algorithm import PAPER_EPISODES, Info, State
 from riskgrad.training.climb import Climb, Reweighting
@@ -20,7 +19,6 @@ from riskgrad.training.problem import Problem
 
 
 @final
-@checks_fields
 @dataclass(frozen=True)
 class Score(Reweighting):
     """Ascent along the score gradient.

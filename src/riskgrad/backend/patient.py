@@ -20,13 +20,11 @@ from typing import Any, final
 from riskgrad.backend.base import Answer, Backend, Task
 from riskgrad.backend.processes import Processes
 from riskgrad.errors import InputError
-from riskgrad.kinds import checks_fields
 
 PATIENCE = 5.0  # seconds of work after which others join
 
 
 @final
-@checks_fields
 class Patient(Backend):
     """Work in this process, and in others as well once the work has taken a while.
 

@@ -20,7 +20,6 @@ from numpy.typing import ArrayLike
 
 from riskgrad.checks import as_reals, check_number, check_share, check_word
 from riskgrad.errors import InputError
-from riskgrad.kinds import checks_fields
 from riskgrad.registry import PartList, write_name
 from riskgrad.types import FloatArray
 
@@ -126,7 +125,6 @@ class Identity(DistortionFunction):
         return 0.0
 
 
-@checks_fields
 @dataclass(frozen=True)
 class Mixture(DistortionFunction):
     """g_w(s) = (1 - w) p(s) + w g(s), so that rho = (1 - w) rho_p + w rho_g.

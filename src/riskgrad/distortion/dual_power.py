@@ -4,11 +4,9 @@ from dataclasses import dataclass
 
 from riskgrad.distortion.base import TableRow
 from riskgrad.kernels.formulas import expm1_of, log1p_of, power_of
-from riskgrad.kinds import checks_fields
 from riskgrad.types import FloatArray
 
 
-@checks_fields
 @dataclass(frozen=True)
 class DualPower(TableRow):
     """The mean of the worst (averse, s^lambda) or best (seeking) of lambda independent returns, for whole lambda.

@@ -4,11 +4,9 @@ from dataclasses import dataclass
 
 from riskgrad.distortion.base import NEGLIGIBLE, TableRow
 from riskgrad.kernels.formulas import exp_of, expm1_of
-from riskgrad.kinds import checks_fields
 from riskgrad.types import FloatArray
 
 
-@checks_fields
 @dataclass(frozen=True)
 class Exponential(TableRow):
     """Weights on the quantiles that fall (seeking: rise) geometrically from the worst to the best outcome.

@@ -5,7 +5,6 @@ from functools import lru_cache
 
 from riskgrad.distortion.base import NEGLIGIBLE, TableRow
 from riskgrad.kernels.formulas import log1p_of
-from riskgrad.kinds import checks_fields
 from riskgrad.types import FloatArray
 
 
@@ -15,7 +14,6 @@ def _scale(lam: float) -> float:
     return float(log1p_of(lam))
 
 
-@checks_fields
 @dataclass(frozen=True)
 class Logarithmic(TableRow):
     """Weights on the quantiles that fall like 1 / (1 + lambda q) away from the worst (seeking: best) outcome.

@@ -5,11 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from riskgrad.distortion.base import TableRow
-from riskgrad.kinds import checks_fields
 from riskgrad.types import FloatArray
 
 
-@checks_fields
 @dataclass(frozen=True)
 class Quadratic(TableRow):
     """The mean minus (averse) or plus (seeking) lambda/2 times Gini's mean difference E|R - R'|.

@@ -5,11 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from riskgrad.distortion.base import TableRow
-from riskgrad.kinds import checks_fields
 from riskgrad.types import FloatArray
 
 
-@checks_fields
 @dataclass(frozen=True)
 class SquareRoot(TableRow):
     """A mild distortion: its slope is at most (sqrt(1 + lambda) + 1) / 2, which grows slowly with lambda.

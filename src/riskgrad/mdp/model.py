@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.checks import check_count, check_discount
 from riskgrad.errors import InputError
-from riskgrad.kinds import checks_fields
+from riskgrad.kinds import checks_calls
 from riskgrad.mdp.checks import check_rows, reachable_states, start_distribution, terminal_mask
 from riskgrad.mdp.outcomes import Outcomes, from_arrays, from_lists, merge_equal
 from riskgrad.types import FloatArray, IntArray
@@ -33,7 +33,7 @@ from riskgrad.types import FloatArray, IntArray
 OutcomeTable = Sequence[Sequence[Sequence[tuple[float, int, float, bool]]]] | Mapping[int, Any]
 
 
-@checks_fields
+@checks_calls
 @dataclass(frozen=True, eq=False)
 class FiniteMDP:
     """A finite episodic MDP.

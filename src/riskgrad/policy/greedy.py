@@ -9,7 +9,6 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskgrad.kinds import checks_kinds
 from riskgrad.policy.base import Layers, Policy, WithoutDensity
 from riskgrad.policy.bounds import Bounds
 from riskgrad.policy.normalized import ObservationStatistics
@@ -24,7 +23,6 @@ class Greedy(WithoutDensity):
         policy: the policy whose mode is taken.
     """
 
-    @checks_kinds
     def __init__(self, policy: Policy) -> None:
         self._inner = self.inner = policy
         self.reads, self.acts = policy.reads, policy.acts

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from riskgrad.checks import as_reals, check_share
 from riskgrad.distortion import Attitude, DistortionFunction
 from riskgrad.errors import InputError, UnknownNameError
-from riskgrad.kinds import checks_fields, checks_kinds
+from riskgrad.kinds import checks_kinds
 from riskgrad.markup import html_table
 from riskgrad.registry import PartList
 from riskgrad.risk.sample import check_sample
@@ -179,7 +179,6 @@ class RiskMeasure(ABC):
 
 
 @final
-@checks_fields
 @dataclass(frozen=True)
 class Blend(RiskMeasure):
     """(1 - w) times the mean plus w times another measure.
@@ -221,7 +220,6 @@ class Blend(RiskMeasure):
         sample = check_sample(values, weights)
         return (1.0 - self.weight) * sample.mean() + self.weight * self.measure.estimate(values, weights)
 
-    @checks_kinds
     def value(self, law: DiscreteLaw) -> float:
         """Mix the exact values."""
         return (1.0 - self.weight) * law.mean + self.weight * self.measure.value(law)
@@ -265,6 +263,7 @@ def _root_mean_error(shares: FloatArray, weights: FloatArray | None) -> float:
     return float(np.sqrt(np.sum(variances)) / len(paired))
 
 
+@checks_kinds
 def builders() -> dict[str, tuple[Callable[..., RiskMeasure], str]]:
     """Give every name that `parse` knows, with what builds its measure and an example."""
     found: dict[str, tuple[Callable[..., RiskMeasure], str]] = {}

@@ -44,7 +44,6 @@ from riskgrad.checks import check_number, check_share, check_word
 from riskgrad.distortion import Attitude, DistortionFunction
 from riskgrad.distortion.base import check_attitude
 from riskgrad.errors import InputError
-from riskgrad.kinds import checks_fields, checks_kinds
 from riskgrad.registry import write_name
 from riskgrad.risk.base import Axiom, RiskMeasure
 from riskgrad.risk.sample import Sample, check_sample, mean_of_products, refuse_overflow
@@ -68,7 +67,6 @@ CONCENTRATION = 2.5 + 50.0 / (9.0 * math.e)
 
 
 @final
-@checks_fields
 @dataclass(frozen=True)
 class MeanVariance(RiskMeasure):
     """J - lambda V, the mean of the return minus lambda times its variance.
@@ -134,7 +132,6 @@ class MeanVariance(RiskMeasure):
             return squares * top**2 / (sample.size * (sample.size - 1))
         return np.var(cast("FloatArray", sample.weights) * sample.values, axis=-1, ddof=1)
 
-    @checks_kinds
     def value(self, law: DiscreteLaw) -> float:
         """Give the exact mean minus lambda times the exact variance."""
         return law.mean - self.variance_price * law.variance

@@ -18,12 +18,13 @@ from numpy.typing import ArrayLike, NDArray
 from riskgrad.checks import check_number, check_theta
 from riskgrad.errors import InputError
 from riskgrad.kernels.streams import fill_uniforms
-from riskgrad.kinds import checks_kinds
+from riskgrad.kinds import checks_calls
 from riskgrad.policy import Greedy, Policy
 from riskgrad.random import GOLDEN, Purpose, Stream, mix
 from riskgrad.run.translation import Translator, check_reads
 
 
+@checks_calls
 class RunPlayer:
     """Acts by a policy in one episode after the other.
 
@@ -37,7 +38,6 @@ class RunPlayer:
             actions are those of the policy itself: states and choices numbered from 0, and vectors.
     """
 
-    @checks_kinds
     def __init__(
         self,
         policy: Policy,

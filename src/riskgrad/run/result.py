@@ -18,6 +18,7 @@ import riskgrad
 from riskgrad.checks import check_path
 from riskgrad.errors import InputError
 from riskgrad.evaluation.bootstrap import Bootstrap, bootstrap_intervals
+from riskgrad.kinds import checks_calls
 from riskgrad.policy import Normalized, Policy
 from riskgrad.policy.base import rebuild_policy
 from riskgrad.random import current_versions
@@ -55,6 +56,7 @@ class Judgment:
     weights: FloatArray | None = None
 
 
+@checks_calls
 @dataclass(frozen=True, eq=False, repr=False)
 class Run:
     """A training run, finished or not.

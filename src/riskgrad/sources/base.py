@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from riskgrad.backend import Backend
 from riskgrad.errors import InputError
+from riskgrad.kinds import checks_calls, checks_kinds
 from riskgrad.mdp import FiniteMDP
 from riskgrad.policy import ObservationStatistics, Policy
 from riskgrad.policy.normalized import LIMIT
@@ -40,6 +41,7 @@ from riskgrad.types import (
 )
 
 
+@checks_calls
 @dataclass(frozen=True)
 class EnvOptions:
     """The options that a user gives with an environment.
@@ -283,6 +285,7 @@ def shown_to(policy: Policy, source: Source) -> ObservationKind | None:
     return memory.gives(gives)
 
 
+@checks_kinds
 def check_fit(policy: Policy, source: Source) -> None:
     """Refuse a policy that reads other observations than a source gives, or chooses among other actions.
 

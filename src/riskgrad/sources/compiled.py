@@ -24,7 +24,6 @@ from riskgrad.errors import InputError
 from riskgrad.kernels.compile import contiguous, cores, in_blocks
 from riskgrad.kernels.lane_loop import NO_TRACE, Job, Trace
 from riskgrad.kernels.lane_memory import NO_MEMORY, ShownMemory
-from riskgrad.kinds import checks_fields
 from riskgrad.policy import ObservationStatistics, Policy
 from riskgrad.policy.memory import RETURN_BUMPS, TIME_BUMPS, Memory
 from riskgrad.random import Stream
@@ -35,7 +34,6 @@ from riskgrad.types import Choice, Episodes, FloatArray, IntArray, Returns, Step
 RUNNABLE = "a LinearSoftmax, an MLP or a Deterministic policy with one discrete action, Greedy or normalized"
 
 
-@checks_fields
 class CompiledSource(Source):
     """Plays policies on a compiled environment.
 

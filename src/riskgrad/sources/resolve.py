@@ -89,6 +89,7 @@ def resolve_source(
     raise InputError("env", f"be {KINDS}", env)
 
 
+@checks_kinds
 @contextlib.contextmanager
 def open_source(env: Environment, options: TrainOptions) -> Generator[Source]:
     """Give the source of episodes for a training; what was started or made for it is ended afterwards."""
@@ -114,6 +115,7 @@ def open_source(env: Environment, options: TrainOptions) -> Generator[Source]:
         yield source
 
 
+@checks_kinds
 @contextlib.contextmanager
 def closing(source: Source, env: Environment) -> Generator[None]:
     """End the work of a source that was made here, and close its environments if they come from an id or a class."""

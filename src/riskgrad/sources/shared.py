@@ -23,7 +23,6 @@ from riskgrad.backend import Backend, parse_backend
 from riskgrad.backend.worker import CallError
 from riskgrad.checks import check_count, check_pairs, check_theta, check_theta_rows
 from riskgrad.errors import InputError, WorkerError
-from riskgrad.kinds import checks_kinds
 from riskgrad.mdp import FiniteMDP
 from riskgrad.parcels import Parcel
 from riskgrad.policy import ObservationStatistics, Policy
@@ -129,7 +128,6 @@ class SharedSource(Source):
     name = "shared"
     workers = "backend"
 
-    @checks_kinds
     def __init__(self, source: Source, backend: str | Backend, threads: int | None = None) -> None:
         self.source, self._own_backend = source, isinstance(backend, str)
         self.observes, self.keeps_steps, self.remembers = source.observes, source.keeps_steps, source.remembers

@@ -35,7 +35,6 @@ from riskgrad.errors import InputError
 from riskgrad.kernels import sampler
 from riskgrad.kernels.compile import contiguous, cores, in_blocks
 from riskgrad.kernels.sampler_tables import outcome_tables, thresholds_of_preferences, thresholds_of_probabilities
-from riskgrad.kinds import checks_kinds
 from riskgrad.making import StepLimit, close_or_warn, find_limit
 from riskgrad.mdp import FiniteMDP, from_gymnasium
 from riskgrad.mdp.from_gym import has_table
@@ -68,7 +67,6 @@ class TabularSource(Source):
     workers = "threads"
     plays = (FiniteMDP,)
 
-    @checks_kinds
     def __init__(self, mdp: FiniteMDP, threads: int | None = None, limit: StepLimit | None = None) -> None:
         self._mdp = mdp
         self._limit, self._limit_reached = StepLimit(mdp.horizon) if limit is None else limit, False
@@ -113,7 +111,6 @@ class TabularSource(Source):
         """The smallest and the largest return that an episode can have."""
         return self.mdp.return_range
 
-    @checks_kinds
     def returns(
         self, policy: Policy, thetas: ArrayLike, episodes: int, stream: Stream, pairs: ArrayLike | None = None
     ) -> Returns:
@@ -134,7 +131,6 @@ class TabularSource(Source):
         self._check_rows("tables", found)
         return self._sample(lambda part: self._thresholds_of_tables(found[part]), len(found), episodes, stream, pairs)
 
-    @checks_kinds
     def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
         """Play m episodes of one policy and keep what they visited; see `Source.record`."""
         m, vector = check_count("episodes", episodes), check_theta(theta, policy.dim)
@@ -174,7 +170,6 @@ class TabularSource(Source):
             log_behavior=logs[visits],
         )
 
-    @checks_kinds
     def record_steps(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream, pair: int = 0) -> Steps:
         """Play m episodes of one policy and keep their steps in order; see `Source.record_steps`."""
         m, vector = check_count("episodes", episodes), check_theta(theta, policy.dim)

@@ -20,6 +20,7 @@ from riskgrad.ascent import Moments
 from riskgrad.critic.log import StepLog
 from riskgrad.critic.quantiles import QuantileCritic
 from riskgrad.errors import InputError, find_nearest
+from riskgrad.kinds import checks_calls, checks_kinds
 from riskgrad.policy import Policy
 from riskgrad.registry import PartList
 from riskgrad.risk import RiskMeasure
@@ -45,6 +46,7 @@ class Arm:
     moments: Moments
 
 
+@checks_calls
 @dataclass(frozen=True)
 class State:
     """Where the ascent is.
@@ -72,6 +74,7 @@ class State:
     critic: QuantileCritic | None = None
 
 
+@checks_calls
 @dataclass(frozen=True)
 class Info:
     """The record of one step.
@@ -230,6 +233,7 @@ ALGORITHMS = PartList("algorithm", Algorithm, "riskgrad.algorithms")
 FORM: Final = "be a name such as 'score' or 'score:episodes=200', or an algorithm such as rg.Score(episodes=200)"
 
 
+@checks_kinds
 def choose_algorithm(
     given: str | Algorithm, risk: RiskMeasure, policy: Policy, source: Source, schedule: str = "practical"
 ) -> Algorithm:

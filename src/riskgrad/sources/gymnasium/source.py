@@ -31,7 +31,6 @@ from riskgrad.checks import check_count, check_discount, check_pairs, check_posi
 from riskgrad.descriptions import describe_spaces
 from riskgrad.errors import EpisodeError, InputError
 from riskgrad.kernels.compile import contiguous
-from riskgrad.kinds import checks_kinds
 from riskgrad.parcels import Parcel
 from riskgrad.policy import Greedy, ObservationStatistics, Policy
 from riskgrad.random import Stream, environment_seeds
@@ -72,7 +71,6 @@ class GymnasiumSource(Source):
     workers = "backend"
     general = True
 
-    @checks_kinds
     def __init__(
         self,
         env: Environment,
