@@ -13,7 +13,7 @@ import pkgutil
 from types import FunctionType, ModuleType
 from typing import Any, Generic, TypeVar
 
-from riskgrad.errors import InputError, UnknownNameError
+from riskgrad.errors import ContractError, InputError, UnknownNameError
 from riskgrad.kinds import checks_calls, checks_kinds
 
 Part = TypeVar("Part", bound=Any)
@@ -118,6 +118,12 @@ def write_name(name: str, *values: float | str) -> str:
     """Write how a string calls a part: its name, its numbers in the fewest digits that read back, and words, if any."""
     words = [value if isinstance(value, str) else repr(value).removesuffix(".0") for value in values]
     return ":".join([name, *(word for word in words if word)])
+
+
+def demand_example(part: Any) -> None:
+    """Refuse a class that has a name and gives no example of a string that builds one."""
+    if part.name and not part.example:
+        raise ContractError(f"{part.__name__} must have, beside its name, an example: a string that builds one")
 
 
 def part_lists() -> "list[PartList[Any]]":

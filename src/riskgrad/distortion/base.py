@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from riskgrad.checks import as_reals, check_number, check_share, check_word
 from riskgrad.errors import InputError
-from riskgrad.registry import PartList, write_name
+from riskgrad.registry import PartList, demand_example, write_name
 from riskgrad.types import FloatArray
 
 Attitude = Literal["averse", "neutral", "seeking", "mixed"]
@@ -41,6 +41,9 @@ class DistortionFunction(ABC):
     name: ClassVar[str] = ""
     example: ClassVar[str] = ""
     attitude: Attitude
+
+    def __init_subclass__(cls) -> None:
+        demand_example(cls)
 
     @final
     def __call__(self, s: ArrayLike) -> FloatArray:

@@ -24,7 +24,7 @@ from riskgrad.distortion import Attitude, DistortionFunction
 from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.kinds import checks_kinds
 from riskgrad.markup import html_table
-from riskgrad.registry import PartList
+from riskgrad.registry import PartList, demand_example, write_name
 from riskgrad.risk.sample import check_sample
 from riskgrad.risk.smoothness import Constants, Smoothness, mean_smoothness, mix_smoothness
 from riskgrad.types import DiscreteLaw, FloatArray, IntArray
@@ -61,6 +61,15 @@ class RiskMeasure(ABC):
     function: DistortionFunction | None = None
     bad_tail: float | None = None
     variance_price: float | None = None
+
+    def __init_subclass__(cls) -> None:
+        demand_example(cls)
+
+    def __str__(self) -> str:
+        own = {name: value for name, value in vars(self).items() if name not in ("attitude", "estimator")}
+        if not self.name or not all(isinstance(value, int | float) for value in own.values()):
+            return repr(self)
+        return write_name(self.name, *own.values(), "seeking" if self.attitude == "seeking" else "")
 
     @classmethod
     def builders(cls) -> dict[str, tuple[Callable[..., "RiskMeasure"], str]]:

@@ -48,9 +48,6 @@ class CVaR(DistortionMeasure):
         side = "worst" if self.attitude == "averse" else "best"
         return f"the mean of the {side} {100.0 * self.alpha:.3g}% of episodes"
 
-    def __str__(self) -> str:
-        return write_name(self.name, self.alpha, self.attitude if self.attitude == "seeking" else "")
-
 
 @final
 @dataclass(frozen=True)

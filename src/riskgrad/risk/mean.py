@@ -80,6 +80,3 @@ class Mean(RiskMeasure):
     def meaning(self) -> str:
         """What it is in plain words."""
         return "the mean return"
-
-    def __str__(self) -> str:
-        return self.name

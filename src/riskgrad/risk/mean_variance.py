@@ -44,7 +44,6 @@ from riskgrad.checks import check_number, check_share, check_word
 from riskgrad.distortion import Attitude, DistortionFunction
 from riskgrad.distortion.base import check_attitude
 from riskgrad.errors import InputError
-from riskgrad.registry import write_name
 from riskgrad.risk.base import Axiom, RiskMeasure
 from riskgrad.risk.sample import Sample, check_sample, mean_of_products, refuse_overflow
 from riskgrad.risk.smoothness import (
@@ -176,9 +175,6 @@ class MeanVariance(RiskMeasure):
             return "the mean return"
         sign = "minus" if self.variance_price > 0.0 else "plus"
         return f"the mean return {sign} {self.lam:.4g} times its variance"
-
-    def __str__(self) -> str:
-        return write_name(self.name, self.lam, self.attitude if self.attitude == "seeking" else "")
 
 
 def _normalized_variance(sample: Sample) -> FloatArray:
