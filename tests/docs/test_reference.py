@@ -129,7 +129,7 @@ def calls():
             continue
         if issubclass(name.thing, BaseException) or name.public in PLAIN:
             continue
-        if not inspect.isabstract(name.thing):
+        if not inspect.isabstract(name.thing) and inspect.signature(name.thing).parameters:
             yield name.public, name.thing
         for method in [one for one in dir(name.thing) if not one.startswith("_")]:
             found = getattr(name.thing, method)
