@@ -86,6 +86,7 @@ class Source(ABC):
     remembers: bool = False  # whether it shows a policy its memory, and has `returns_so_far`
     workers: ClassVar[Literal["threads", "backend", "none"]] = "none"  # who plays at once
     logged: Episodes | None = None  # the episodes of a log, which plays nothing; None for a source that plays
+    makes_anew: bool = True  # whether `env_maker` makes a new environment at each call; a factory may not
     plays: ClassVar[tuple[type, ...]] = ()  # what it alone plays, whatever it is
     general: ClassVar[bool] = False  # whether it plays any environment, and is asked after those that play some
 
