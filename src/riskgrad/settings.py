@@ -195,7 +195,7 @@ class Options:
         Rule("adam:0.1, shorter for networks, adam:0.002 for the critic's", lambda length, _: f"adam:{length!r}"),
         str,
         "A number is the paper's constant step; adam:0.1 is Adam; in Python also an ascent.",
-        paper=Rule("constant:N^-1/2", lambda plan, _: f"constant:{plan.step_size!r}"),
+        paper=Rule("constant:N^-1/2", lambda theorem, _: f"constant:{theorem.step_size!r}"),
     )
     risk_path: "RiskPath | str | None" = option(
         "auto",

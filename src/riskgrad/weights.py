@@ -35,7 +35,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.checks import as_reals, check_actions, check_states, check_thetas
 from riskgrad.errors import InputError
-from riskgrad.kernels.compile import contiguous, cores, in_blocks
+from riskgrad.kernels.compile import as_contiguous, cores, in_blocks
 from riskgrad.kernels.episode_sums import add_log_ratios
 from riskgrad.kernels.formulas import exp_of, log_softmax
 from riskgrad.kinds import checks_calls, checks_kinds
@@ -68,7 +68,7 @@ def log_ratios(policy: Policy, thetas: ArrayLike, batch: Episodes) -> FloatArray
     step = max(1, min(POLICIES_TOGETHER, LARGEST_TEMPORARY // (max(1, len(observations)) * width)))
     for first in range(0, len(rows), step):
         part = slice(first, first + step)
-        table = contiguous(_log_prob(policy, rows[part], observations, actions).T, np.float64)
+        table = as_contiguous(_log_prob(policy, rows[part], observations, actions).T, np.float64)
         _add_up(batch, index, base, table, ratios[part])
     ratios[:, impossible] = np.where(ratios[:, impossible] > -np.inf, np.inf, -np.inf)
     return ratios
@@ -87,7 +87,7 @@ def _log_prob(
 
 
 def _add_up(batch: Episodes, index: IntArray, base: FloatArray, table: FloatArray, ratios: FloatArray) -> None:
-    offsets, counts = contiguous(batch.offsets, np.int64), contiguous(batch.counts, np.int64)
+    offsets, counts = as_contiguous(batch.offsets, np.int64), as_contiguous(batch.counts, np.int64)
 
     def block(begin: int, end: int) -> None:
         add_log_ratios(begin, end, offsets, index, counts, base, table, ratios)
@@ -97,7 +97,7 @@ def _add_up(batch: Episodes, index: IntArray, base: FloatArray, table: FloatArra
 
 def _check_behavior(batch: Episodes) -> tuple[FloatArray, IntArray]:
     """Give log b of each visit, 0 where b is 0, and the episodes in which that happened."""
-    base = contiguous(batch.log_behavior, np.float64)
+    base = as_contiguous(batch.log_behavior, np.float64)
     if np.any(np.isnan(base)) or np.any(base == np.inf):
         bad = base[np.isnan(base) | (base == np.inf)]
         raise InputError("log_behavior", "be the log of a probability or a density", float(bad[0]))

@@ -165,13 +165,15 @@ def test_a_misspelled_keyword_names_what_was_called():
 
 def test_a_misspelled_keyword_gets_the_nearest_right_one():
     run = rg.train("two-roads", "mean", algorithm="score", iterations=1, held_out=0)
-    wrong = {
-        "rg.Run.act has no keyword 'gredy'; did you mean 'greedy'?": lambda: run.act(0, gredy=True),
-        "rg.risk.CVaR.estimate has no keyword 'weight'; did you mean 'weights'?": lambda: rg.risk.CVaR(0.1).estimate(
-            [1.0, 2.0], weight=[1.0, 1.0]
+    wrong = [
+        (run.act, {"obs": 0, "gredy": True}, "rg.Run.act has no keyword 'gredy'; did you mean 'greedy'?"),
+        (
+            rg.risk.CVaR(0.1).estimate,
+            {"values": [1.0], "weight": [1.0]},
+            "rg.risk.CVaR.estimate has no keyword 'weight'; did you mean 'weights'?",
         ),
-        "rg.OnPSF has no keyword 'direction'; did you mean 'directions'?": lambda: rg.OnPSF(direction=8),
-    }
-    for words, call in wrong.items():
+        (rg.OnPSF, {"direction": 8}, "rg.OnPSF has no keyword 'direction'; did you mean 'directions'?"),
+    ]
+    for call, given, words in wrong:
         with pytest.raises(rg.errors.KeywordError, match=re.escape(words)):
-            call()
+            call(**given)

@@ -43,7 +43,7 @@ class Score(Reweighting):
         """Draw a batch, and climb along its score gradient, reweighted to each theta on the way."""
         climb = Climb(problem, state, self)
         for point in climb.points():
-            told = point.number == 0
-            gradient = score(point.rho, state.policy, point.theta, climb.batch, point.weights, with_error=told)
+            first = point.number == 0  # whose error is recorded
+            gradient = score(point.rho, state.policy, point.theta, climb.batch, point.weights, with_error=first)
             climb.ascend(gradient, point.size)
         return climb.end()

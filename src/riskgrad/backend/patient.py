@@ -54,7 +54,7 @@ class Patient(Backend):
             work: what does a task, here or elsewhere.
             tasks: what to do.
         """
-        self._alone = self._alone or not (self.workers == 1 or _portable((work, tasks[:1])))
+        self._alone = self._alone or not (self.workers == 1 or _is_portable((work, tasks[:1])))
         failure: Exception | None = None
         if self.workers > 1:
             try:
@@ -77,7 +77,7 @@ class Patient(Backend):
         return f"Patient({self._others.workers})"
 
 
-def _portable(thing: Any) -> bool:
+def _is_portable(thing: Any) -> bool:
     """Say whether another process can read a thing without the script that runs here."""
     try:
         return b"__main__" not in pickle.dumps(thing)

@@ -139,7 +139,7 @@ class Processes(Backend):
         waiting = [worker for worker in self._crew if worker.task >= 0 or not worker.ready]
         found = wait([worker.pipe for worker in waiting], timeout=LOOK)
         for worker in waiting:
-            place = worker.beacon.overdue()
+            place = worker.beacon.find_overdue()
             if place is not None and worker.task >= 0 and worker.pipe not in found:
                 raise CallError(worker.task, place, NO_ANSWER.format(place.seconds))
             if worker.pipe not in found and not worker.process.is_alive() and not worker.pipe.poll():

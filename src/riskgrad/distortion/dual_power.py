@@ -21,18 +21,18 @@ class DualPower(TableRow):
     lowest_allowed = True
     why = "between 1 and 2 its second derivative is unbounded; 1 is the identity"
 
-    def _literal(self, s: FloatArray) -> FloatArray:
+    def _row_at(self, s: FloatArray) -> FloatArray:
         if self.lam == 2.0:
             return s * (2.0 - s)
         return -expm1_of(self.lam * log1p_of(-s))  # log1p(-1) = -inf gives g(1) = 1, as it should
 
-    def _dual(self, s: FloatArray) -> FloatArray:
+    def _dual_at(self, s: FloatArray) -> FloatArray:
         return s * s if self.lam == 2.0 else power_of(s, self.lam)
 
-    def _first(self, s: FloatArray) -> FloatArray:
+    def _row_slope_at(self, s: FloatArray) -> FloatArray:
         return self.lam * power_of(1.0 - s, self.lam - 1.0)
 
-    def _second(self, s: FloatArray) -> FloatArray:
+    def _row_bend_at(self, s: FloatArray) -> FloatArray:
         return -self.lam * (self.lam - 1.0) * power_of(1.0 - s, self.lam - 2.0)
 
     @property

@@ -24,10 +24,10 @@ class Logarithmic(TableRow):
     name = "logarithmic"
     example = "logarithmic:5"
 
-    def _literal(self, s: FloatArray) -> FloatArray:
+    def _row_at(self, s: FloatArray) -> FloatArray:
         return s if self.lam < NEGLIGIBLE else log1p_of(self.lam * s) / _scale(self.lam)
 
-    def _dual(self, s: FloatArray) -> FloatArray:
+    def _dual_at(self, s: FloatArray) -> FloatArray:
         # log((1 + lambda) / (1 + lambda (1 - s))), with the ratio's distance from 1 formed first
         if self.lam < NEGLIGIBLE:
             return s
@@ -40,10 +40,10 @@ class Logarithmic(TableRow):
         answer /= _scale(self.lam)
         return answer
 
-    def _first(self, s: FloatArray) -> FloatArray:
+    def _row_slope_at(self, s: FloatArray) -> FloatArray:
         return self.slope_bound / (1.0 + self.lam * s)
 
-    def _second(self, s: FloatArray) -> FloatArray:
+    def _row_bend_at(self, s: FloatArray) -> FloatArray:
         return -self.curvature_bound / (1.0 + self.lam * s) ** 2
 
     @property

@@ -33,9 +33,9 @@ class Greedy(WithoutDensity):
         """Number of parameters d, those of the policy."""
         return self._inner.dim
 
-    def by(self, statistics: ObservationStatistics) -> "Greedy":
+    def with_statistics(self, statistics: ObservationStatistics) -> "Greedy":
         """Give the mode of the policy with other statistics."""
-        return Greedy(self._inner.by(statistics))
+        return Greedy(self._inner.with_statistics(statistics))
 
     @property
     def action_bounds(self) -> Bounds | None:

@@ -176,7 +176,7 @@ class Normalized(Policy):
             biases -= middle * weights[:, feature]
         return np.concatenate([weights.reshape(len(inner), size), biases, inner[:, size + outputs :]], axis=1)
 
-    def by(self, statistics: ObservationStatistics) -> "Normalized":
+    def with_statistics(self, statistics: ObservationStatistics) -> "Normalized":
         """Give the same policy with other statistics."""
         return Normalized(self._inner, statistics, self.limit)
 

@@ -233,7 +233,7 @@ class Source(ABC):
         del policy, theta, stream
         return ""
 
-    def logged_for(self, policy: Policy) -> Episodes | None:
+    def log_for(self, policy: Policy) -> Episodes | None:
         """Give the logged episodes as a policy reads them; None for a source that plays."""
         del policy
         return self.logged
@@ -270,7 +270,7 @@ class Source(ABC):
 SOURCES = PartList("source", Source, "riskgrad.sources")
 
 
-def shown_to(policy: Policy, source: Source) -> ObservationKind | None:
+def kind_shown_to(policy: Policy, source: Source) -> ObservationKind | None:
     """Give what a source shows to a policy: what it gives, with the policy's memory; None where that is not known.
 
     Refuse a memory of other observations, or of returns by another discount, than the source has.
@@ -293,7 +293,7 @@ def check_fit(policy: Policy, source: Source) -> None:
     Both say so in the types of `riskgrad.types`, which are compared here and nowhere else. What one of them does not
     say, such as a policy of the user's own, is tried as it is.
     """
-    gives, takes, acts = shown_to(policy, source), source.takes, policy.acts
+    gives, takes, acts = kind_shown_to(policy, source), source.takes, policy.acts
     if gives is not None and policy.reads and gives not in policy.reads:
         if isinstance(gives, States):
             rule = f"read states, of which the environment has {gives.n}"

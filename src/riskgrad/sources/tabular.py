@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 from riskgrad.checks import as_reals, check_count, check_pairs, check_theta, check_theta_rows
 from riskgrad.errors import InputError
 from riskgrad.kernels import sampler
-from riskgrad.kernels.compile import contiguous, cores, in_blocks
+from riskgrad.kernels.compile import as_contiguous, cores, in_blocks
 from riskgrad.kernels.sampler_tables import outcome_tables, thresholds_of_preferences, thresholds_of_probabilities
 from riskgrad.making import StepLimit, close_or_warn, find_limit
 from riskgrad.mdp import FiniteMDP, from_gymnasium
@@ -316,7 +316,7 @@ class TabularSource(Source):
         n_states = self.mdp.n_states * (1 if policy.memory is None else policy.memory.cells)
         n_actions = self.mdp.n_actions
         if policy.table_shape is not None:
-            preferences = contiguous(thetas, np.float64).reshape(-1, *policy.table_shape)
+            preferences = as_contiguous(thetas, np.float64).reshape(-1, *policy.table_shape)
             thresholds = self._room(len(thetas), n_states)
             thresholds_of_preferences(preferences, thresholds)
             return thresholds
@@ -328,7 +328,7 @@ class TabularSource(Source):
 
     def _thresholds_of_tables(self, tables: FloatArray) -> NDArray[np.uint64]:
         thresholds = self._room(len(tables), tables.shape[1])
-        thresholds_of_probabilities(contiguous(tables, np.float64), thresholds)
+        thresholds_of_probabilities(as_contiguous(tables, np.float64), thresholds)
         return thresholds
 
     def _room(self, rows: int, states: int) -> NDArray[np.uint64]:

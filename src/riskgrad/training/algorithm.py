@@ -83,14 +83,14 @@ class Info:
         line: what to record: risk, mean, gradient_norm, gradient_error, ess, events ...
         episodes: how many episodes were sampled.
         returns: returns of these episodes, for callbacks, of any shape; None where there are none.
-        looked: how many further episodes were played to compare ascents.
+        judging_episodes: how many further held-out episodes were played to compare ascents.
         notes: what a reader of the result must know.
     """
 
     line: Mapping[str, Any]
     episodes: int
     returns: FloatArray | None = None
-    looked: int = 0
+    judging_episodes: int = 0
     notes: tuple[str, ...] = ()
 
 
@@ -100,7 +100,7 @@ class Circumstances:
 
     Attributes:
         schedule: "practical" or "paper".
-        plan: the numbers of the main theorem, for the paper's schedule.
+        theorem: the numbers of the main theorem, for the paper's schedule; None for the practical one.
         dim: number of parameters d.
         has_density: whether the policy draws its actions.
         slope: about how many episodes it takes to tell the measure from the mean; see `training.plan.find_slope`.
@@ -112,7 +112,7 @@ class Circumstances:
     """
 
     schedule: str
-    plan: Schedule | None
+    theorem: Schedule | None
     dim: int
     has_density: bool
     slope: float
@@ -144,9 +144,9 @@ class Defaults:
 TIMES_JUDGED: Final = 4  # how often iterates are judged by held-out episodes, besides the last
 
 # the numbers of the main theorem (`tm:sf`)
-PAPER_DIRECTIONS: Final = Rule("N^1/2", lambda case, _: case.plan.directions)
-PAPER_SMOOTHING: Final = Rule("N^-1/4", lambda case, _: case.plan.smoothing)
-PAPER_EPISODES: Final = Rule("N", lambda case, _: case.plan.episodes)
+PAPER_DIRECTIONS: Final = Rule("N^1/2", lambda case, _: case.theorem.directions)
+PAPER_SMOOTHING: Final = Rule("N^-1/4", lambda case, _: case.theorem.smoothing)
+PAPER_EPISODES: Final = Rule("N", lambda case, _: case.theorem.episodes)
 
 
 class Algorithm(ABC):

@@ -85,7 +85,7 @@ def choose_batches(
         seed: the run's seed.
         judges: how many episodes judge an iterate; with 0 all episodes of a log are trained on.
     """
-    log = source.logged if trained.memory is None else source.logged_for(trained)
+    log = source.logged if trained.memory is None else source.log_for(trained)
     if log is not None:
         return _split_log(log, judges)
     m = algorithm.episodes

@@ -30,7 +30,7 @@ from riskgrad.errors import InputError
 from riskgrad.policy import Policy
 from riskgrad.random import Stream
 from riskgrad.risk.sample import refuse_bad_values
-from riskgrad.sources.base import Source, shown_to
+from riskgrad.sources.base import Source, kind_shown_to
 from riskgrad.sources.logged import columns as logged_columns
 from riskgrad.sources.logged.columns import Columns, parquet_batches
 from riskgrad.types import Choice, Episodes, FloatArray, ObservationKind, States, Vectors, digest, freeze
@@ -123,12 +123,12 @@ class LoggedEpisodes(Source):
             factor *= self._discount
         return freeze(found)
 
-    def logged_for(self, policy: Policy) -> Episodes:
+    def log_for(self, policy: Policy) -> Episodes:
         """Give the log as a policy reads it: with the time left and the return so far, if it has memory."""
         batch, memory = self.batch, policy.memory
         if memory is None:
             return batch
-        shown_to(policy, self)
+        kind_shown_to(policy, self)
         seen = (
             batch.observations if batch.observations.ndim == 1 else batch.observations.reshape(len(batch.actions), -1)
         )
