@@ -1,11 +1,14 @@
 """The rules of the house: small files and functions, options that are named in few places, one home for each name."""
 
 import ast
+import inspect
 import re
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
+
+from riskgrad.registry import part_lists
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "riskgrad"
@@ -113,6 +116,35 @@ def test_every_name_has_one_home():
     assert not SHARED_NAMES - set(twice), "exceptions that nothing needs"
     offenders = [f"{name}: {', '.join(places)}" for name, places in sorted(twice.items()) if name not in SHARED_NAMES]
     assert not offenders, in_lines(offenders)
+
+
+ABLE = {"algorithm", "ascent", "backend", "measure", "policy", "rho", "risk", "source"}  # what declares its abilities
+INPUT = {"src/riskgrad/sources/gymnasium/film.py"}  # refuses what a user gives, and takes one kind of source only
+
+
+def is_guess(node, parts):
+    """Say whether a call finds out what a part can do from its class or its attributes."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or not node.args:
+        return False
+    asked = node.args[0].attr if isinstance(node.args[0], ast.Attribute) else getattr(node.args[0], "id", "")
+    if node.func.id in ("getattr", "hasattr"):
+        return asked.lstrip("_") in ABLE
+    kinds = {one.id for one in ast.walk(node.args[-1]) if isinstance(one, ast.Name)}
+    return node.func.id in ("isinstance", "issubclass") and not kinds.isdisjoint(parts)
+
+
+def test_abilities_are_declared_and_not_guessed():
+    parts = {part.__name__ for parts in part_lists() for part in parts.parts() if inspect.isclass(part)}
+    assert {"MLP", "GymnasiumSource", "CVaR", "Processes", "OnPSF"} <= parts
+    for guess in ("isinstance(one.source, GymnasiumSource | Mean)", "hasattr(self._policy, 'network')"):
+        assert is_guess(ast.parse(guess, mode="eval").body, parts)
+    found = [
+        f"{named(path)}:{node.lineno}: {ast.unparse(node)}"
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if named(path) not in INPUT and is_guess(node, parts)
+    ]
+    assert not found, in_lines(found)
 
 
 def test_spelling_is_american():

@@ -65,9 +65,6 @@ class Median(RiskMeasure):
 
     def value(self, law):
         return float(law.quantile(0.5))
-
-    def __str__(self):
-        return "median"
 ''',
         """
 assert float(rg.risk.parse("median").estimate([1.0, 2.0, 9.0])) == 2.0
@@ -227,8 +224,6 @@ class SignStep(Ascent):
 
     def step(self, theta, gradient, moments):
         return theta + self.step_size * np.sign(gradient), dict(moments)
-
-    __str__ = Ascent.__str__
 ''',
         """
 options = {"iterations": 1, "held_out": 0, "algorithm": "score:steps_per_batch=1"}
@@ -404,7 +399,7 @@ def test_what_is_no_part_and_a_name_that_is_taken_get_one_line():
 import riskgrad as rg
 class Stranger: pass
 class Mean(rg.risk.RiskMeasure):
-    name = "mean"
+    name = example = "mean"
     attitude = "neutral"
     estimate = value = None
 def risks(): pass

@@ -44,20 +44,20 @@ class TrainCall(TrainOptions):
     risk: str | RiskMeasure
 
 
-def takes(call: Callable[Given, TrainCall]) -> Callable[[Callable[..., Run]], Callable[Given, Run]]:
+def with_signature_of(call: Callable[Given, TrainCall]) -> Callable[[Callable[..., Run]], Callable[Given, Run]]:
     """Give a function the signature of a dataclass, for editors, `help` and type checkers; list it in the docstring."""
 
     def decorate(function: Callable[..., Run]) -> Callable[Given, Run]:
-        told: Any = function
-        told.__signature__ = inspect.signature(call).replace(return_annotation=Run)
+        train: Any = function
+        train.__signature__ = inspect.signature(call).replace(return_annotation=Run)
         lines = (f"{name}: {facts.help}" for name, facts in facts_of(TrainOptions).items())
-        told.__doc__ = f"{function.__doc__}".replace("given: OPTIONS", "\n        ".join(lines))
-        return told
+        train.__doc__ = f"{function.__doc__}".replace("given: OPTIONS", "\n        ".join(lines))
+        return train
 
     return decorate
 
 
-@takes(TrainCall)
+@with_signature_of(TrainCall)
 def train(env: Environment, risk: str | RiskMeasure, **given: Any) -> Run:
     """Train a policy on the risk of its return.
 
@@ -73,7 +73,7 @@ def train(env: Environment, risk: str | RiskMeasure, **given: Any) -> Run:
     options, measure = read_options(given), parse(risk)
     way = find_way(options.risk_path, measure, options.schedule)
     known = Settings(risk=describe(measure), estimator=measure.estimator_name, own_start=options.theta is not None)
-    with StopRequest() as stop, show_progress(options, describe(measure)) as told, open_source(env, options) as source:
+    with StopRequest() as stop, show_progress(options, known.risk) as callbacks, open_source(env, options) as source:
         known = replace(known, env=env if isinstance(env, str) else None, source=source.fingerprint())
         known = replace(known, return_range=source.return_range, spaces=source.spaces)
         wanted, pilot = options.policy, 0
@@ -87,4 +87,4 @@ def train(env: Environment, risk: str | RiskMeasure, **given: Any) -> Run:
         known = replace(known, memory=None if policy.memory is None else policy.memory.kind)
         theta = policy.first_theta(options.theta, options.seed)
         plan = plan_training(source, policy, theta, way, options, known, pilot)
-        return replace(run_training(plan, options, told, stop), given_env=env if source.logged is None else None)
+        return replace(run_training(plan, options, callbacks, stop), given_env=env if source.logged is None else None)

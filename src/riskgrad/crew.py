@@ -26,7 +26,7 @@ from typing import Any, Self
 
 from riskgrad._train import train
 from riskgrad.backend import Backend, Serial, parse_backend
-from riskgrad.backend.beacon import find_asked
+from riskgrad.backend.beacon import find_stop_signal
 from riskgrad.backend.processes import unnamed_script
 from riskgrad.backend.worker import depend_on_parent, holding_signals
 from riskgrad.errors import InputError, Stopped, refuse_unknown_keyword
@@ -125,10 +125,10 @@ class Crew:
             manager.start(depend_on_parent)
         self._open.enter_context(manager)
         news = self._news = manager.Queue()
-        told = threading.Thread(target=_pass_on, args=(news, self._progress), daemon=True)
-        told.start()
+        telling = threading.Thread(target=_pass_on, args=(news, self._progress), daemon=True)
+        telling.start()
         # ended in the order opposite to this: the workers, the news that they sent, the manager
-        self._open.callback(told.join)
+        self._open.callback(telling.join)
         self._open.callback(news.put, None)
         return news
 
@@ -170,7 +170,7 @@ def _train_there(task: _Task) -> Run:
 
     def callback(line: Line, theta: FloatArray) -> None:
         del theta
-        if asked := find_asked():
+        if asked := find_stop_signal():
             stop_here(asked)
         now = time.monotonic()
         if news is not None and now - last[0] >= SECONDS:
@@ -202,6 +202,6 @@ def _refuse_other_disk(folder: str | Path | None) -> None:
 
 
 def _pass_on(news: "queue.Queue[tuple[str, Line | None] | None]", progress: Progress | None) -> None:
-    while (told := news.get()) is not None:
+    while (one := news.get()) is not None:
         if progress is not None:
-            progress(*told)
+            progress(*one)

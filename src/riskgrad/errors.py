@@ -147,7 +147,7 @@ def refuse_unknown_keyword(function: str, got: Iterable[str], known: Iterable[st
     for keyword in got:
         if keyword not in names:
             near = find_nearest(keyword, names)
-            advice = f"it has {', '.join(names)}" if near is None else f"did you mean {near!r}?"
+            advice = f"it has {', '.join(names) or 'none'}" if near is None else f"did you mean {near!r}?"
             raise KeywordError(f"{function} has no keyword {keyword!r}; {advice}")
 
 

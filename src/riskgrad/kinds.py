@@ -3,8 +3,9 @@
 A signature says that `mdp` is a FiniteMDP and `discount` a float. When a function decorated with `checks_kinds` fails,
 for example because a number lacks an attribute, its arguments are compared with its signature. A keyword that it does
 not have is refused with the nearest one that it has, a value of the wrong kind with the name of its argument.
-`checks_fields` does the same for the constructor of a class. Calls that work cost nothing. Rules for values, such as
-"in (0, 1]", are in `checks` and come first. Arguments that may be arrays, or one of many things, are not checked here.
+`checks_calls` does the same for the constructor and the public methods of a class. Calls that work cost next to
+nothing. Rules for values, such as "in (0, 1]", are in `checks` and come first. Arguments that may be arrays, or one of
+many things, are not checked here.
 """
 
 import functools
@@ -68,22 +69,37 @@ def checks_kinds(call: Callable[P, T]) -> Callable[P, T]:
     return checked
 
 
-def checks_fields(kind: type[T]) -> type[T]:
-    """Let a class whose constructor fails refuse keywords and values as `checks_kinds` does."""
-    plain: Any = kind
-    plain.__init__ = checks_kinds(plain.__init__)
+def checks_calls(kind: type[T]) -> type[T]:
+    """Let the constructor and the public methods of a class refuse keywords and values as `checks_kinds` does."""
+    for name, found in list[tuple[str, Any]](vars(kind).items()):
+        plain = found.__func__ if type(found) in (classmethod, staticmethod) else found
+        is_own = isinstance(plain, types.FunctionType) and plain.__module__ == kind.__module__
+        if is_own and (name == "__init__" or not name.startswith("_")):
+            setattr(kind, name, checks_kinds(plain) if plain is found else type(found)(checks_kinds(plain)))
     return kind
 
 
 def _public_name(call: Callable[..., Any], args: tuple[Any, ...]) -> str:
-    """Give the name by which a user calls a function, such as "rg.theory.bound"; for a constructor, the class's."""
-    made = cast("object", args[0]).__class__ if call.__name__ == "__init__" else call
-    top, folder, *_ = f"{made.__module__}.".split(".")
+    """Give how a user writes a call, such as "rg.theory.bound", "rg.Run.act" or, for a constructor, "rg.OnPSF".
+
+    A method is called by the class of its object, which may have inherited it.
+    """
+    home, _, name = call.__qualname__.rpartition(".")
+    if not home:
+        return _public_path(call)
+    kind: Any = args[0] if args else inspect.unwrap(call).__globals__[home]
+    path = _public_path(kind if inspect.isclass(kind) else type(kind))
+    return path if name == "__init__" else f"{path}.{name}"
+
+
+def _public_path(thing: Any) -> str:
+    """Give how a user writes a function or class: with its folder, unless it is in `rg` itself."""
+    top, folder, *_ = f"{thing.__module__}.".split(".")
     if top != "riskgrad":
-        return made.__qualname__
-    root: Any = getattr(sys.modules[top], made.__qualname__.partition(".")[0], None)
-    at_root = getattr(root, "__module__", None) == made.__module__
-    return f"rg.{made.__qualname__}" if at_root else f"rg.{folder}.{made.__qualname__}"
+        return thing.__qualname__
+    root: Any = getattr(sys.modules[top], thing.__name__, None)
+    at_root = inspect.unwrap(root) is thing
+    return f"rg.{thing.__name__}" if at_root else f"rg.{folder}.{thing.__name__}"
 
 
 def _resolve(hint: Any, call: Callable[..., Any]) -> Any:

@@ -28,7 +28,7 @@ import numpy as np
 from riskgrad.distortion import DualPower
 from riskgrad.errors import InputError
 from riskgrad.kernels.formulas import power_of
-from riskgrad.kinds import checks_fields, checks_kinds
+from riskgrad.kinds import checks_calls, checks_kinds
 from riskgrad.risk import CVaR, RiskMeasure
 
 PAIR: Final = 2.0
@@ -38,7 +38,7 @@ HALF: Final = 0.5
 
 
 @final
-@checks_fields
+@checks_calls
 @dataclass(frozen=True, slots=True)
 class SquarePath:
     """A path to the named measure that starts from the worse of two episodes; for `risk_path`.
@@ -54,7 +54,7 @@ class SquarePath:
 
 
 @final
-@checks_fields
+@checks_calls
 @dataclass(frozen=True, slots=True)
 class LevelPath:
     """A path to a measure of a bad tail through ever smaller tails; for `risk_path`.

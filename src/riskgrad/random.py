@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 import riskgrad
 from riskgrad.errors import InputError
-from riskgrad.kinds import checks_fields
+from riskgrad.kinds import checks_calls
 from riskgrad.types import IntArray
 
 GOLDEN: Final = 0x9E3779B97F4A7C15  # what SplitMix64 adds to its state for each number
@@ -51,7 +51,7 @@ class Purpose(IntEnum):
     CHECKING = 12
 
 
-@checks_fields
+@checks_calls
 @dataclass(frozen=True, slots=True)
 class Stream:
     """The random numbers of one iteration for one purpose; within it, each pair and episode has its own.

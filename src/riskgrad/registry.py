@@ -13,8 +13,8 @@ import pkgutil
 from types import FunctionType, ModuleType
 from typing import Any, Generic, TypeVar
 
-from riskgrad.errors import InputError, UnknownNameError
-from riskgrad.kinds import checks_kinds
+from riskgrad.errors import ContractError, InputError, UnknownNameError
+from riskgrad.kinds import checks_calls, checks_kinds
 
 Part = TypeVar("Part", bound=Any)
 
@@ -38,12 +38,17 @@ class PartList(Generic[Part]):
         _LISTS.append(self)
 
     def parts(self) -> list[Part]:
-        """Give all parts: those of the folder in the order of their files and lines, then the registered ones."""
+        """Give all parts: those of the folder in the order of their files and lines, then the registered ones.
+
+        When the folder's parts are found, they and the classes they are made of get the checks of `checks_calls`.
+        """
         if self._found is None:
             found: list[Part] = []
             for module in _modules(self._folder):
                 found += [thing for thing in vars(module).values() if self._is_part(thing, module.__name__)]
             self._found = list(dict.fromkeys(found))
+            for kind in dict.fromkeys(kind for part in self._found for kind in part.__mro__ if self.holds(kind)):
+                checks_calls(kind)
         return [*self._found, *self._registered]
 
     def exports(self) -> dict[str, Part]:
@@ -113,6 +118,12 @@ def write_name(name: str, *values: float | str) -> str:
     """Write how a string calls a part: its name, its numbers in the fewest digits that read back, and words, if any."""
     words = [value if isinstance(value, str) else repr(value).removesuffix(".0") for value in values]
     return ":".join([name, *(word for word in words if word)])
+
+
+def demand_example(part: Any) -> None:
+    """Refuse a class that has a name and gives no example of a string that builds one."""
+    if part.name and not part.example:
+        raise ContractError(f"{part.__name__} must have, beside its name, an example: a string that builds one")
 
 
 def part_lists() -> "list[PartList[Any]]":

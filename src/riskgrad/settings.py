@@ -33,6 +33,7 @@ from riskgrad.checks import (
     check_word,
 )
 from riskgrad.errors import InputError, refuse_unknown_keyword
+from riskgrad.kinds import checks_calls, checks_kinds
 from riskgrad.types import describe
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class Rule(NamedTuple):
     value: Callable[[Any, Any], Any]
 
 
+@checks_calls
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What is known of an option besides its name.
@@ -89,6 +91,7 @@ class Facts:
         return value.text if isinstance(value, Rule) else str(value)
 
 
+@checks_kinds
 def option(
     default: Any,
     flag: type | None,
@@ -113,6 +116,7 @@ def option(
     return field(default=None if decided_later else default, metadata={_FACTS: facts})
 
 
+@checks_kinds
 def facts_of(kind: Any) -> dict[str, Facts]:
     """Give the facts of the options of a dataclass, by name, in order."""
     return {one.name: one.metadata[_FACTS] for one in fields(kind) if _FACTS in one.metadata}
@@ -132,6 +136,7 @@ def default_of(facts: Facts, schedule: str, circumstances: Any = None, owner: An
     return value.value(circumstances, owner) if isinstance(value, Rule) else value
 
 
+@checks_calls
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """What decides the result of a training, as it was given."""
@@ -190,7 +195,7 @@ class Options:
         Rule("adam:0.1, shorter for networks, adam:0.002 for the critic's", lambda length, _: f"adam:{length!r}"),
         str,
         "A number is the paper's constant step; adam:0.1 is Adam; in Python also an ascent.",
-        paper=Rule("constant:N^-1/2", lambda plan, _: f"constant:{plan.step_size!r}"),
+        paper=Rule("constant:N^-1/2", lambda theorem, _: f"constant:{theorem.step_size!r}"),
     )
     risk_path: "RiskPath | str | None" = option(
         "auto",
@@ -218,6 +223,7 @@ class Options:
     )
 
 
+@checks_calls
 @dataclass(frozen=True, kw_only=True)
 class TrainOptions(Options):
     """All that `rg.train` takes by keyword: what decides the result, and how the training is run and kept."""
@@ -263,6 +269,7 @@ class TrainOptions(Options):
     )
 
 
+@checks_calls
 @dataclass(frozen=True, kw_only=True)
 class Settings(Options):
     """What a run was asked to do, every default spelled out, as a file can hold it.
@@ -317,8 +324,7 @@ def read_options(given: Mapping[str, Any]) -> TrainOptions:
     check_options(options)
     check_word("schedule", options.schedule, SCHEDULES)
     if options.iterations is not None and options.max_episodes is not None:
-        got = (options.iterations, options.max_episodes)
-        raise InputError("iterations and max_episodes", "not both be given", got)
+        raise InputError("iterations and max_episodes", "not both be given", (options.iterations, options.max_episodes))
     if options.max_episodes is not None and options.schedule == "paper":
         got = options.max_episodes
         raise InputError("max_episodes", "not be given with the paper's schedule", got, "give iterations=")

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.checks import are_usable, as_reals, return_rule
 from riskgrad.errors import InputError
-from riskgrad.kinds import checks_fields
+from riskgrad.kinds import checks_calls
 from riskgrad.markup import html_table
 
 FloatArray = NDArray[np.float64]
@@ -38,6 +38,7 @@ MASS_TOLERANCE = 1e-9
 ROWS = 12  # most atoms of a law that a notebook shows
 
 
+@checks_calls
 @dataclass(frozen=True, slots=True)
 class States:
     """Observations that are one of n states, the integers 0 .. n - 1."""
@@ -50,6 +51,7 @@ class States:
         return {"kind": "Discrete", "n": self.n, "start": 0}
 
 
+@checks_calls
 @dataclass(frozen=True, slots=True)
 class Vectors:
     """Observations that are vectors of numbers.
@@ -69,6 +71,7 @@ class Vectors:
         return {"kind": "Box", "low": None, "high": None, "shape": [self.size], "dtype": "float64"}
 
 
+@checks_calls
 @dataclass(frozen=True, slots=True)
 class Choice:
     """Actions that are one of n choices, the integers 0 .. n - 1."""
@@ -81,6 +84,7 @@ class Choice:
         return {"kind": "Discrete", "n": self.n, "start": 0}
 
 
+@checks_calls
 @dataclass(frozen=True, slots=True)
 class Choices:
     """Actions of several components, each a choice of its own, one of sizes[i]."""
@@ -94,6 +98,7 @@ class Choices:
         return {"kind": "MultiDiscrete", "nvec": [*self.sizes], "start": starts, "dtype": "int64"}
 
 
+@checks_calls
 @dataclass(frozen=True, slots=True)
 class Numbers:
     """Actions that are vectors of numbers.
@@ -119,6 +124,7 @@ class Numbers:
         return {"kind": "Box", "low": low, "high": high, "shape": [self.size], "dtype": "float64"}
 
 
+@checks_calls
 @dataclass(frozen=True, slots=True)
 class Both:
     """Actions of which the first components are choices and the others are numbers.
@@ -141,6 +147,7 @@ ObservationKind = States | Vectors
 ActionKind = Choice | Choices | Numbers | Both
 
 
+@checks_calls
 @dataclass(frozen=True, slots=True)
 class Returns:
     """The returns of P policies, m episodes each.
@@ -154,6 +161,7 @@ class Returns:
     lengths: IntArray
 
 
+@checks_calls
 @dataclass(frozen=True, slots=True)
 class Episodes:
     """A recorded batch of m episodes of one behavior policy, kept as visits so that it can be reweighted.
@@ -180,6 +188,7 @@ class Episodes:
     log_behavior: FloatArray
 
 
+@checks_calls
 @dataclass(frozen=True, slots=True)
 class Steps:
     """The N steps of m episodes in the order of time; those of episode i are the rows offsets[i]:offsets[i + 1].
@@ -201,6 +210,7 @@ class Steps:
     rewards: FloatArray
 
 
+@checks_calls
 @dataclass(frozen=True, slots=True)
 class Gradient:
     """An estimate of the gradient of a risk measure, with its own error.
@@ -223,7 +233,7 @@ class Gradient:
         return float(np.sqrt(np.sum(self.vector * self.vector)))
 
 
-@checks_fields
+@checks_calls
 @dataclass(frozen=True, eq=False)
 class DiscreteLaw:
     """The law of a return that takes finitely many values.
@@ -308,16 +318,13 @@ def digest(array: NDArray[Any]) -> str:
 
 def as_json(line: Mapping[str, Any]) -> str:
     """Write a line as JSON; numbers that are not finite become null."""
-    return json.dumps({name: _finite(value) for name, value in line.items()}, allow_nan=False)
+    infinite = {name: None for name, value in line.items() if isinstance(value, float) and not math.isfinite(value)}
+    return json.dumps({**line, **infinite}, allow_nan=False)
 
 
 def round_trip(line: Mapping[str, Any]) -> Line:
     """Give the line as it will be read back, so that a run in memory and one from the disk are equal."""
     return json.loads(as_json(line))
-
-
-def _finite(value: object) -> object:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def freeze(array: NDArray[Scalar]) -> NDArray[Scalar]:
@@ -329,11 +336,8 @@ def freeze(array: NDArray[Scalar]) -> NDArray[Scalar]:
 def _check_atoms(values: ArrayLike, probabilities: ArrayLike) -> tuple[FloatArray, FloatArray]:
     atoms, masses = as_reals("values", values), as_reals("probabilities", probabilities)
     if atoms.ndim != 1 or atoms.shape != masses.shape or atoms.size == 0:
-        raise InputError(
-            "values and probabilities",
-            "be two vectors of one length, not empty",
-            f"shapes {atoms.shape} and {masses.shape}",
-        )
+        got = f"shapes {atoms.shape} and {masses.shape}"
+        raise InputError("values and probabilities", "be two vectors of one length, not empty", got)
     if not np.all(are_usable(atoms)):
         bad = float(atoms[~are_usable(atoms)][0])
         raise InputError("values", return_rule(bad), bad)

@@ -35,10 +35,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.checks import as_reals, check_actions, check_states, check_thetas
 from riskgrad.errors import InputError
-from riskgrad.kernels.compile import contiguous, cores, in_blocks
+from riskgrad.kernels.compile import as_contiguous, cores, in_blocks
 from riskgrad.kernels.episode_sums import add_log_ratios
 from riskgrad.kernels.formulas import exp_of, log_softmax
-from riskgrad.kinds import checks_kinds
+from riskgrad.kinds import checks_calls, checks_kinds
 from riskgrad.policy import Policy
 from riskgrad.types import Episodes, FloatArray, IntArray
 
@@ -68,7 +68,7 @@ def log_ratios(policy: Policy, thetas: ArrayLike, batch: Episodes) -> FloatArray
     step = max(1, min(POLICIES_TOGETHER, LARGEST_TEMPORARY // (max(1, len(observations)) * width)))
     for first in range(0, len(rows), step):
         part = slice(first, first + step)
-        table = contiguous(_log_prob(policy, rows[part], observations, actions).T, np.float64)
+        table = as_contiguous(_log_prob(policy, rows[part], observations, actions).T, np.float64)
         _add_up(batch, index, base, table, ratios[part])
     ratios[:, impossible] = np.where(ratios[:, impossible] > -np.inf, np.inf, -np.inf)
     return ratios
@@ -87,7 +87,7 @@ def _log_prob(
 
 
 def _add_up(batch: Episodes, index: IntArray, base: FloatArray, table: FloatArray, ratios: FloatArray) -> None:
-    offsets, counts = contiguous(batch.offsets, np.int64), contiguous(batch.counts, np.int64)
+    offsets, counts = as_contiguous(batch.offsets, np.int64), as_contiguous(batch.counts, np.int64)
 
     def block(begin: int, end: int) -> None:
         add_log_ratios(begin, end, offsets, index, counts, base, table, ratios)
@@ -97,7 +97,7 @@ def _add_up(batch: Episodes, index: IntArray, base: FloatArray, table: FloatArra
 
 def _check_behavior(batch: Episodes) -> tuple[FloatArray, IntArray]:
     """Give log b of each visit, 0 where b is 0, and the episodes in which that happened."""
-    base = contiguous(batch.log_behavior, np.float64)
+    base = as_contiguous(batch.log_behavior, np.float64)
     if np.any(np.isnan(base)) or np.any(base == np.inf):
         bad = base[np.isnan(base) | (base == np.inf)]
         raise InputError("log_behavior", "be the log of a probability or a density", float(bad[0]))
@@ -128,6 +128,7 @@ def _distinct_pairs(batch: Episodes) -> tuple[IntArray, NDArray[np.generic], NDA
     return index, distinct // width, distinct % width
 
 
+@checks_calls
 @dataclass(frozen=True, slots=True)
 class Diagnostics:
     """What the weights of m episodes are worth, for each of P target policies.
@@ -210,22 +211,26 @@ def _scale_rows(logs: FloatArray) -> tuple[FloatArray, FloatArray]:
     return exp_of(logs - shift[..., None]), top
 
 
+@checks_kinds
 def ratios_from_logs(logs: FloatArray) -> FloatArray:
     """Give psi from log psi [P, m], scaled down per row only where it would overflow."""
     return exp_of(logs - np.maximum(np.max(logs, axis=-1, keepdims=True) - LARGEST_LOG, 0.0))
 
 
+@checks_kinds
 def worth(logs: FloatArray) -> FloatArray:
     """Give how many episodes the weights with these logarithms [P, m] are worth [P]."""
     found = diagnose(logs)
     return np.minimum(found.effective_sample_size, logs.shape[-1] * found.mean_weight)
 
 
+@checks_kinds
 def worth_at(policy: Policy, theta: FloatArray, batch: Episodes) -> float:
     """Give how many episodes of the policy at theta [d] a batch is worth."""
     return float(worth(log_ratios(policy, theta[np.newaxis], batch))[0])
 
 
+@checks_kinds
 def weigh_around(
     policy: Policy,
     theta: FloatArray,

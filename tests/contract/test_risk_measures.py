@@ -1,5 +1,7 @@
 """Every measure passes the contract that users run on their own; a broken one fails; every class is in every list."""
 
+import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +15,6 @@ from riskgrad.risk import RiskMeasure
 from riskgrad.testing import check_risk_measure
 
 EXAMPLES = [example for _, example in risk.builders().values()]
-SEEKING = [f"{example}:seeking" for example in EXAMPLES if example not in ("mean", "identity")]
 OTHERS = [
     risk.Mean(estimator="unbiased"),
     risk.MeanVariance(0.7, estimator="unbiased"),
@@ -27,9 +28,42 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize("measure", [*map(risk.parse, EXAMPLES + SEEKING), *OTHERS], ids=str)
+def seeking():
+    """Give the seeking form of every example that has one."""
+    for example in EXAMPLES:
+        with contextlib.suppress(InputError):
+            yield risk.parse(f"{example}:seeking")
+
+
+@pytest.mark.parametrize("measure", [*map(risk.parse, EXAMPLES), *seeking(), *OTHERS], ids=str)
 def test_contract(measure):
     check_risk_measure(measure)
+
+
+def test_measures_with_an_attitude_to_choose_are_there_in_both():
+    assert len(list(seeking())) >= 8
+    assert {measure.attitude for measure in seeking()} == {"seeking"}
+
+
+@pytest.mark.parametrize("measure", [*map(risk.parse, EXAMPLES), *seeking()], ids=str)
+def test_a_measure_that_a_string_builds_is_written_as_a_string_that_builds_it(measure):
+    assert risk.parse(str(measure)) == measure
+
+
+def test_a_measure_that_no_string_can_express_is_written_as_it_is():
+    @dataclass(frozen=True)
+    class Scaled(Median):
+        scale: Callable[[float], float]
+        name, example = "scaled", "scaled:2"
+
+    assert str(Scaled(abs)).endswith("Scaled(scale=<built-in function abs>)")
+
+
+def test_a_name_without_an_example_is_refused():
+    with pytest.raises(ContractError, match="Nameless must have, beside its name, an example"):
+        type("Nameless", (Median,), {"name": "nameless"})
+    with pytest.raises(ContractError, match="an example: a string that builds one"):
+        type("Nameless", (DistortionFunction,), {"name": "nameless"})
 
 
 class Median(RiskMeasure):
@@ -128,7 +162,7 @@ def test_one_class_adds_a_measure_and_a_distortion_to_every_list():
             check_risk_measure(measure)
         assert str(risk.parse("cubic")) == "cubic"
         with pytest.raises(InputError, match="be new among the names of risk"):
-            rg.register(type("Other", (Median,), {"name": "median"}))
+            rg.register(type("Other", (Median,), {"name": "median", "example": "median"}))
     finally:
         distortion.DISTORTIONS.forget(Cubic)
         risk.MEASURES.forget(NamedMedian)

@@ -113,3 +113,67 @@ def test_imports_follow_the_table_of_the_architecture(part):
     files = [SOURCE / f"{part}.py"] if (SOURCE / f"{part}.py").exists() else (SOURCE / part).rglob("*.py")
     for path in files:
         assert imported(path) <= set(before), path.name
+
+
+# pass keywords on: to an environment, to a tracker
+PASS_ON = {"rg.mdp.from_gymnasium", "rg.run.Tracker"}
+# the values of an enumeration, and a pair of words and a function
+PLAIN = {"rg.random.Purpose", "rg.settings.Rule"}
+
+
+def calls():
+    """Give all that a user may call, as it is written: functions, constructors and methods, inherited ones too."""
+    for name in listed():
+        if not inspect.isclass(name.thing):
+            yield name.public, name.thing
+            continue
+        if issubclass(name.thing, BaseException) or name.public in PLAIN:
+            continue
+        if not inspect.isabstract(name.thing) and inspect.signature(name.thing).parameters:
+            yield name.public, name.thing
+        for method in [one for one in dir(name.thing) if not one.startswith("_")]:
+            found = getattr(name.thing, method)
+            # others are Gymnasium's, or functions that are given as they are
+            if inspect.isroutine(found) and found.__module__.startswith("riskgrad.") and "." in found.__qualname__:
+                # the class stands in the place of an object
+                yield f"{name.public}.{method}", found if inspect.ismethod(found) else found.__get__(name.thing)
+
+
+def refusal(call):
+    needed = [one for one in inspect.signature(call).parameters.values() if one.default is one.empty]
+    positional = [None for one in needed if one.kind is one.POSITIONAL_OR_KEYWORD]
+    try:
+        call(*positional, misspeled=0)
+    except Exception as error:
+        return error
+    return None
+
+
+def test_a_misspelled_keyword_names_what_was_called():
+    found = {name: refusal(call) for name, call in calls() if name not in PASS_ON}
+    assert len(found) > 600
+    faults = {
+        name: error
+        for name, error in found.items()
+        if not isinstance(error, rg.errors.KeywordError)
+        or not str(error).startswith(
+            ("rg.report" if name == "rg.Run.report" else name) + " has no keyword 'misspeled'; "
+        )
+    }
+    assert faults == {}
+
+
+def test_a_misspelled_keyword_gets_the_nearest_right_one():
+    run = rg.train("two-roads", "mean", algorithm="score", iterations=1, held_out=0)
+    wrong = [
+        (run.act, {"obs": 0, "gredy": True}, "rg.Run.act has no keyword 'gredy'; did you mean 'greedy'?"),
+        (
+            rg.risk.CVaR(0.1).estimate,
+            {"values": [1.0], "weight": [1.0]},
+            "rg.risk.CVaR.estimate has no keyword 'weight'; did you mean 'weights'?",
+        ),
+        (rg.OnPSF, {"direction": 8}, "rg.OnPSF has no keyword 'direction'; did you mean 'directions'?"),
+    ]
+    for call, given, words in wrong:
+        with pytest.raises(rg.errors.KeywordError, match=re.escape(words)):
+            call(**given)

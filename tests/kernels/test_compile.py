@@ -36,11 +36,11 @@ def test_kernels_get_contiguous_writable_arrays():
     frozen = np.arange(6.0)
     frozen.flags.writeable = False
     for given in (frozen, np.arange(12.0)[::2], np.arange(6)):
-        found = compiling.contiguous(given, np.float64)
+        found = compiling.as_contiguous(given, np.float64)
         assert found.flags.carray
         assert np.array_equal(found, given)
     good = np.arange(6.0)
-    assert compiling.contiguous(good, np.float64) is good
+    assert compiling.as_contiguous(good, np.float64) is good
 
 
 def test_no_garbage_is_sought_while_a_function_is_compiled_and_it_is_sought_again_after():

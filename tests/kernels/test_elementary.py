@@ -13,10 +13,10 @@ from riskgrad.kernels.elementary import (
     exp,
     fma,
     rough_exp,
+    round_to_single,
     sin_cos,
     sin_cos_near,
     sin_cos_small,
-    single,
     trailing_zeros,
     write_tanhs,
 )
@@ -135,7 +135,7 @@ def test_single_precision_is_that_of_the_processor(scale):
     @kernel
     def round_all(x, rounded):
         for i in range(len(x)):
-            rounded[i] = single(x[i])
+            rounded[i] = round_to_single(x[i])
 
     near = (scale * np.random.default_rng(5).uniform(0.2, 1.0, size=50_000)).astype(np.float32)
     middles = 0.5 * (near.astype(np.float64) + np.nextafter(near, np.float32(np.inf)))

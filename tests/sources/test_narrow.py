@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from riskgrad.sources.narrow import Narrowed, narrow
+from riskgrad.sources.narrow import NarrowRecord, narrow
 from riskgrad.types import Returns
 
 BIG = 2**60 + 1
@@ -35,7 +35,7 @@ def test_the_narrowest_type_that_loses_nothing(column, kind):
 
 def test_a_record_comes_back_with_its_types():
     record = Returns(np.array([[1.0, 0.1], [-0.0, np.inf]]), np.array([[1, 2], [3, BIG]]))
-    back = pickle.loads(pickle.dumps(Narrowed(record))).record  # noqa: S301
+    back = pickle.loads(pickle.dumps(NarrowRecord(record))).record  # noqa: S301
     for one, other in ((back.values, record.values), (back.lengths, record.lengths)):
         assert one.dtype == other.dtype
         assert one.tobytes() == other.tobytes()

@@ -264,10 +264,10 @@ def test_a_log_is_read_with_the_time_and_the_discounted_return_so_far():
     policy = with_memory(TabularGibbs(3, 2), memory)
     np.testing.assert_array_equal(log.returns_so_far(policy, np.zeros(policy.dim), 1, STREAM), [0.0, 0.0, 1.0, 2.0])
     # cells (time, return): (0, 0), (0, 0), (1, 1), (2, 2)
-    np.testing.assert_array_equal(log.logged_for(policy).observations, [0, 1, (3 + 1) * 3 + 1, (6 + 2) * 3 + 2])
-    assert log.logged_for(TabularGibbs(3, 2)) is log.batch
+    np.testing.assert_array_equal(log.log_for(policy).observations, [0, 1, (3 + 1) * 3 + 1, (6 + 2) * 3 + 2])
+    assert log.log_for(TabularGibbs(3, 2)) is log.batch
     with pytest.raises(InputError, match="source must hold the reward of each step, for memory"):
-        rg.LoggedEpisodes(log.batch, 2, 0.5).logged_for(policy)
+        rg.LoggedEpisodes(log.batch, 2, 0.5).log_for(policy)
 
 
 def test_what_does_not_fit_the_memory_is_refused():

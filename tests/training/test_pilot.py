@@ -180,7 +180,7 @@ def test_a_log_trains_a_policy_with_memory_and_costs_no_episode():
     assert (memory.horizon, memory.discount) == (4, 0.9)
     assert memory.return_cells > 20
     assert np.any(run.theta != 0.0)
-    seen = log.logged_for(run.policy).observations
+    seen = log.log_for(run.policy).observations
     np.testing.assert_array_equal(memory.plain(seen), log.batch.observations)
     # what the log never showed is not changed
     assert set(np.flatnonzero(run.last_theta) // 5) <= set(seen.tolist())

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from riskgrad.training.algorithm import ALGORITHMS as ALGORITHMS
 from riskgrad.training.algorithm import Algorithm as Algorithm
-from riskgrad.training.algorithm import choose_algorithm as choose_algorithm
 
 if TYPE_CHECKING:
     from riskgrad.algorithms.critic import Critic as Critic

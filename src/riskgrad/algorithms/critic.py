@@ -17,7 +17,6 @@ from functools import partial
 from typing import Final, final
 
 from riskgrad.checks import check_count, check_flag, check_positive
-from riskgrad.kinds import checks_fields
 from riskgrad.settings import Rule, option
 from riskgrad.training.algorithm import PAPER_EPISODES, Algorithm, Circumstances, Defaults, Info, State
 from riskgrad.training.plan import afford_episodes
@@ -44,7 +43,6 @@ def _count_episodes(case: Circumstances, own: "Critic") -> int:
 
 
 @final
-@checks_fields
 @dataclass(frozen=True)
 class Critic(Algorithm):
     """Ascent along the gains of a critic.

@@ -12,7 +12,6 @@ from typing import final
 
 from riskgrad.checks import check_count, check_smoothing
 from riskgrad.gradient import smoothed_difference, sphere, with_batch_error
-from riskgrad.kinds import checks_fields
 from riskgrad.random import Purpose, Stream
 from riskgrad.settings import Rule, option
 from riskgrad.training.algorithm import PAPER_DIRECTIONS, PAPER_EPISODES, PAPER_SMOOTHING, Info, State
@@ -23,7 +22,6 @@ from riskgrad.weights import weigh_around
 
 
 @final
-@checks_fields
 @dataclass(frozen=True)
 class OffPSF(Reweighting):
     """OffP-SF: 2 n perturbed policies, estimated from one reweighted batch of m episodes.

@@ -16,7 +16,6 @@ import numpy as np
 
 from riskgrad.checks import check_count, check_smoothing
 from riskgrad.gradient import around, batch_error, smoothed_difference, sphere
-from riskgrad.kinds import checks_fields
 from riskgrad.random import Purpose, Stream
 from riskgrad.risk.base import error_of_mean
 from riskgrad.settings import Rule, option
@@ -43,7 +42,6 @@ def _episodes(case: Circumstances, own: "OnPSF") -> int:
 
 
 @final
-@checks_fields
 @dataclass(frozen=True)
 class OnPSF(Algorithm):
     """OnP-SF: 2 n perturbed policies, m episodes of each.

@@ -11,7 +11,6 @@ from typing import final
 
 from riskgrad.checks import check_count
 from riskgrad.gradient import score
-from riskgrad.kinds import checks_fields
 from riskgrad.settings import Rule, option
 from riskgrad.training.algorithm import PAPER_EPISODES, Info, State
 from riskgrad.training.climb import Climb, Reweighting
@@ -20,7 +19,6 @@ from riskgrad.training.problem import Problem
 
 
 @final
-@checks_fields
 @dataclass(frozen=True)
 class Score(Reweighting):
     """Ascent along the score gradient.
@@ -45,7 +43,7 @@ class Score(Reweighting):
         """Draw a batch, and climb along its score gradient, reweighted to each theta on the way."""
         climb = Climb(problem, state, self)
         for point in climb.points():
-            told = point.number == 0
-            gradient = score(point.rho, state.policy, point.theta, climb.batch, point.weights, with_error=told)
+            first = point.number == 0  # whose error is recorded
+            gradient = score(point.rho, state.policy, point.theta, climb.batch, point.weights, with_error=first)
             climb.ascend(gradient, point.size)
         return climb.end()

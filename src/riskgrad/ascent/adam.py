@@ -13,12 +13,10 @@ import numpy as np
 
 from riskgrad.ascent.base import Ascent, Moments, shorten
 from riskgrad.errors import InputError
-from riskgrad.kinds import checks_fields
 from riskgrad.types import FloatArray
 
 
 @final
-@checks_fields
 @dataclass(frozen=True)
 class Adam(Ascent):
     """Adam: running means of the gradient and of its square, with the bias of their start removed.

@@ -38,13 +38,11 @@ class Ascent(ABC):
     clip: float = math.inf
 
     @abstractmethod
-    def start(self, dim: int) -> dict[str, FloatArray]:
+    def start(self, dim: int) -> Moments:
         """Give the moments before the first step, for d parameters."""
 
     @abstractmethod
-    def step(
-        self, theta: FloatArray, gradient: FloatArray, moments: Moments
-    ) -> tuple[FloatArray, dict[str, FloatArray]]:
+    def step(self, theta: FloatArray, gradient: FloatArray, moments: Moments) -> tuple[FloatArray, Moments]:
         """Move theta [d] along the gradient [d]; give the new theta and the new moments."""
 
     def scale_step(self, factor: float) -> "Ascent":

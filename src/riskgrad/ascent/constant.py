@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from typing import final
 
 from riskgrad.ascent.base import Ascent, Moments, shorten
-from riskgrad.kinds import checks_fields
 from riskgrad.types import FloatArray
 
 
 @final
-@checks_fields
 @dataclass(frozen=True)
 class ConstantStep(Ascent):
     """The paper's update theta + alpha * gradient.

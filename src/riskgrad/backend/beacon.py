@@ -55,11 +55,11 @@ class Beacon:
         """Say that the call is over."""
         self._cells[0] = 0.0
 
-    def overdue(self) -> Place | None:
+    def find_overdue(self) -> Place | None:
         """Give the call that should be over by now and is not; None if there is none."""
-        return None if time.monotonic() < self._cells[0] else self.calling()
+        return None if time.monotonic() < self._cells[0] else self.find_call()
 
-    def calling(self) -> Place | None:
+    def find_call(self) -> Place | None:
         """Give the call that the worker is in, or was in when it died; None if there is none."""
         until, seconds, seed, step = self._cells[:4]
         return None if until == 0.0 else Place(int(seed), int(step), seconds)
@@ -68,7 +68,7 @@ class Beacon:
         """Ask the worker to stop because of a signal; 0 takes that back."""
         self._cells[4] = number
 
-    def asked_by(self) -> int:
+    def stop_signal(self) -> int:
         """Give the number of the signal by which the worker is asked to stop; 0 if it is not."""
         return int(self._cells[4])
 
@@ -77,22 +77,22 @@ _mine: list[Beacon] = []
 _all_calls: list[bool] = [False]
 
 
-def light(beacon: Beacon, all_calls: bool = False) -> None:
+def use_beacon(beacon: Beacon, all_calls: bool = False) -> None:
     """Use a beacon for this process, a worker; it shows all calls, or only those with a time limit."""
     _mine[:], _all_calls[:] = [beacon], [all_calls]
 
 
-def find_asked() -> int:
+def find_stop_signal() -> int:
     """Give the number of the signal by which this process, a worker, is asked to stop; 0 if it is not."""
-    return _mine[0].asked_by() if _mine else 0
+    return _mine[0].stop_signal() if _mine else 0
 
 
 def watch(env: Any, seconds: float | None) -> Any:
     """Give an environment whose calls are watched, if they have a time limit or this process watches all calls."""
-    return env if seconds is None and not _all_calls[0] else Watched(env, math.inf if seconds is None else seconds)
+    return env if seconds is None and not _all_calls[0] else WatchedEnv(env, math.inf if seconds is None else seconds)
 
 
-class Watched:
+class WatchedEnv:
     """An environment whose calls of `reset` and `step` are watched, where this process is a worker.
 
     Args:

@@ -20,13 +20,11 @@ from typing import Any, final
 from riskgrad.backend.base import Answer, Backend, Task
 from riskgrad.backend.processes import Processes
 from riskgrad.errors import InputError
-from riskgrad.kinds import checks_fields
 
 PATIENCE = 5.0  # seconds of work after which others join
 
 
 @final
-@checks_fields
 class Patient(Backend):
     """Work in this process, and in others as well once the work has taken a while.
 
@@ -56,7 +54,7 @@ class Patient(Backend):
             work: what does a task, here or elsewhere.
             tasks: what to do.
         """
-        self._alone = self._alone or not (self.workers == 1 or _portable((work, tasks[:1])))
+        self._alone = self._alone or not (self.workers == 1 or _is_portable((work, tasks[:1])))
         failure: Exception | None = None
         if self.workers > 1:
             try:
@@ -79,7 +77,7 @@ class Patient(Backend):
         return f"Patient({self._others.workers})"
 
 
-def _portable(thing: Any) -> bool:
+def _is_portable(thing: Any) -> bool:
     """Say whether another process can read a thing without the script that runs here."""
     try:
         return b"__main__" not in pickle.dumps(thing)

@@ -28,7 +28,6 @@ from riskgrad.backend.worker import NO_ANSWER, CallError, RemoteTraceback, Worke
 from riskgrad.checks import check_count
 from riskgrad.errors import WorkerError
 from riskgrad.kernels.compile import cores
-from riskgrad.kinds import checks_fields
 from riskgrad.parcels import Package, pack
 
 LOOK: Final = 0.5  # seconds between two checks that workers are alive
@@ -37,7 +36,6 @@ DIED: Final = "it ran out of memory, was killed, or its script lacks `if __name_
 
 
 @final
-@checks_fields
 class Processes(Backend):
     """Do work in other processes.
 
@@ -141,7 +139,7 @@ class Processes(Backend):
         waiting = [worker for worker in self._crew if worker.task >= 0 or not worker.ready]
         found = wait([worker.pipe for worker in waiting], timeout=LOOK)
         for worker in waiting:
-            place = worker.beacon.overdue()
+            place = worker.beacon.find_overdue()
             if place is not None and worker.task >= 0 and worker.pipe not in found:
                 raise CallError(worker.task, place, NO_ANSWER.format(place.seconds))
             if worker.pipe not in found and not worker.process.is_alive() and not worker.pipe.poll():

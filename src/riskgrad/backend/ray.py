@@ -33,7 +33,6 @@ from riskgrad.backend.supervisor import Supervisor
 from riskgrad.backend.worker import LEFT
 from riskgrad.checks import check_count
 from riskgrad.errors import InputError
-from riskgrad.kinds import checks_fields
 from riskgrad.parcels import PROTOCOL, Package, pack
 
 RETRIES: Final = 3
@@ -44,7 +43,6 @@ NAMED: Final = "be that of a Ray cluster"
 
 
 @final
-@checks_fields
 class Ray(Backend):
     """Do work on a Ray cluster.
 

@@ -97,14 +97,14 @@ class Supervisor:
         try:
             worker.give(0, self._package, task)
             while not worker.pipe.poll(LOOK):  # true as well if the process died; reading then raises EOFError
-                place = worker.beacon.overdue()
+                place = worker.beacon.find_overdue()
                 if place is not None:
                     raise CallError(0, place, NO_ANSWER.format(place.seconds))
             return worker.pipe.recv_bytes()
         except (EOFError, OSError) as error:
             worker.process.join(GRACE)
             reason = f"its process died (exit code {worker.process.exitcode})"
-            raise CallError(0, worker.beacon.calling(), reason) from error
+            raise CallError(0, worker.beacon.find_call(), reason) from error
 
     def _start(self) -> WorkerProcess:
         if self._worker is None:

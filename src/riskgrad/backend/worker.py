@@ -18,7 +18,7 @@ from collections.abc import Generator, Mapping
 from types import FrameType
 from typing import Any, Final
 
-from riskgrad.backend.beacon import Beacon, Place, light
+from riskgrad.backend.beacon import Beacon, Place, use_beacon
 from riskgrad.errors import WorkerError
 from riskgrad.parcels import PROTOCOL, Package, finding_parts, unpack
 
@@ -79,7 +79,7 @@ def depend_on_parent() -> None:
 def serve(pipe: Any, beacon: Beacon, all_calls: bool) -> None:
     """Do tasks until the pipe ends; the beacon shows all calls of environments, or only those with a time limit."""
     depend_on_parent()
-    light(beacon, all_calls)
+    use_beacon(beacon, all_calls)
     desk = _Desk()
     with contextlib.suppress(EOFError, OSError):  # the process at the other end has gone
         pipe.send_bytes(b"ready")

@@ -17,7 +17,7 @@ import numpy as np
 from riskgrad.critic.log import Block
 from riskgrad.critic.outcomes import OutcomeModel
 from riskgrad.kernels import value_layout, value_sweeps
-from riskgrad.kernels.compile import contiguous
+from riskgrad.kernels.compile import as_contiguous
 from riskgrad.kernels.knots import place_knots, sort_by_time
 from riskgrad.kernels.outcome_counts import returns_so_far
 from riskgrad.policy import Policy
@@ -154,7 +154,7 @@ class ValueGraph:
         """Give V at each step of a batch [N], interpolated between the knots of its time."""
         times, sums = _sums_of(block, self._discount)
         found = np.empty(len(sums))
-        states = contiguous(block.states, np.int64)
+        states = as_contiguous(block.states, np.int64)
         value_sweeps.read_values(self.layout, gains.values, states, times, sums, found)
         return found
 

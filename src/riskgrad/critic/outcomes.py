@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskgrad.critic.reward_grid import RewardGrid
-from riskgrad.kernels.compile import contiguous
+from riskgrad.kernels.compile import as_contiguous
 from riskgrad.kernels.outcome_counts import EMPTY, count_steps, fill_slots
 from riskgrad.types import FloatArray, IntArray
 
@@ -110,10 +110,10 @@ class OutcomeCounts:
             self.n_actions,
             self._horizon,
             offsets,
-            contiguous(ended, np.bool_),
-            contiguous(states, np.int64),
-            contiguous(actions, np.int64),
-            contiguous(rewards + 0.0, np.float64).view(np.int64),  # + 0.0 turns -0.0 into 0.0, which has other bits
+            as_contiguous(ended, np.bool_),
+            as_contiguous(states, np.int64),
+            as_contiguous(actions, np.int64),
+            as_contiguous(rewards + 0.0, np.float64).view(np.int64),  # + 0.0 turns -0.0 into 0.0, which has other bits
             shares,
             self._slots,
             self._used,

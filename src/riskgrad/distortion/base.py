@@ -20,8 +20,7 @@ from numpy.typing import ArrayLike
 
 from riskgrad.checks import as_reals, check_number, check_share, check_word
 from riskgrad.errors import InputError
-from riskgrad.kinds import checks_fields
-from riskgrad.registry import PartList, write_name
+from riskgrad.registry import PartList, demand_example, write_name
 from riskgrad.types import FloatArray
 
 Attitude = Literal["averse", "neutral", "seeking", "mixed"]
@@ -42,6 +41,9 @@ class DistortionFunction(ABC):
     name: ClassVar[str] = ""
     example: ClassVar[str] = ""
     attitude: Attitude
+
+    def __init_subclass__(cls) -> None:
+        demand_example(cls)
 
     @final
     def __call__(self, s: ArrayLike) -> FloatArray:
@@ -126,7 +128,6 @@ class Identity(DistortionFunction):
         return 0.0
 
 
-@checks_fields
 @dataclass(frozen=True)
 class Mixture(DistortionFunction):
     """g_w(s) = (1 - w) p(s) + w g(s), so that rho = (1 - w) rho_p + w rho_g.
@@ -208,34 +209,34 @@ class TableRow(DistortionFunction):
 
     def at(self, s: FloatArray) -> FloatArray:
         """Give the row or its dual at levels in [0, 1]."""
-        return self._literal(s) if self.attitude == "seeking" else self._dual(s)
+        return self._row_at(s) if self.attitude == "seeking" else self._dual_at(s)
 
     def slope_at(self, s: FloatArray) -> FloatArray:
         """Give g'(s), which for the dual is the derivative of the row at 1 - s."""
-        return self._first(s if self.attitude == "seeking" else 1.0 - s)
+        return self._row_slope_at(s if self.attitude == "seeking" else 1.0 - s)
 
     def bend_at(self, s: FloatArray) -> FloatArray:
         """Give g''(s), which for the dual is minus the second derivative of the row at 1 - s."""
-        return self._second(s) if self.attitude == "seeking" else -self._second(1.0 - s)
+        return self._row_bend_at(s) if self.attitude == "seeking" else -self._row_bend_at(1.0 - s)
 
     def dual(self) -> Self:
         """Give the same row with the other attitude."""
         return replace(self, attitude="averse" if self.attitude == "seeking" else "seeking")
 
     @abstractmethod
-    def _literal(self, s: FloatArray) -> FloatArray:
+    def _row_at(self, s: FloatArray) -> FloatArray:
         """Give g of the paper's row."""
 
     @abstractmethod
-    def _dual(self, s: FloatArray) -> FloatArray:
+    def _dual_at(self, s: FloatArray) -> FloatArray:
         """Give 1 - literal(1 - s), in a form without cancellation."""
 
     @abstractmethod
-    def _first(self, s: FloatArray) -> FloatArray:
+    def _row_slope_at(self, s: FloatArray) -> FloatArray:
         """Give the first derivative of the row of the paper."""
 
     @abstractmethod
-    def _second(self, s: FloatArray) -> FloatArray:
+    def _row_bend_at(self, s: FloatArray) -> FloatArray:
         """Give the second derivative of the row of the paper."""
 
 

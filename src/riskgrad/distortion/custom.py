@@ -8,7 +8,6 @@ import numpy as np
 from riskgrad.checks import as_reals, check_number, check_word
 from riskgrad.distortion.base import Attitude, DistortionFunction
 from riskgrad.errors import InputError
-from riskgrad.kinds import checks_kinds
 from riskgrad.types import FloatArray
 
 Function = Callable[[FloatArray], FloatArray]
@@ -43,7 +42,6 @@ class Custom(DistortionFunction):
     attitude: Attitude
     bounds: tuple[float, float]
 
-    @checks_kinds
     def __init__(
         self,
         g: Function,

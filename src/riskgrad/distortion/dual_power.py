@@ -4,11 +4,9 @@ from dataclasses import dataclass
 
 from riskgrad.distortion.base import TableRow
 from riskgrad.kernels.formulas import expm1_of, log1p_of, power_of
-from riskgrad.kinds import checks_fields
 from riskgrad.types import FloatArray
 
 
-@checks_fields
 @dataclass(frozen=True)
 class DualPower(TableRow):
     """The mean of the worst (averse, s^lambda) or best (seeking) of lambda independent returns, for whole lambda.
@@ -23,18 +21,18 @@ class DualPower(TableRow):
     lowest_allowed = True
     why = "between 1 and 2 its second derivative is unbounded; 1 is the identity"
 
-    def _literal(self, s: FloatArray) -> FloatArray:
+    def _row_at(self, s: FloatArray) -> FloatArray:
         if self.lam == 2.0:
             return s * (2.0 - s)
         return -expm1_of(self.lam * log1p_of(-s))  # at s = 1 log1p gives -inf, and so g(1) = 1
 
-    def _dual(self, s: FloatArray) -> FloatArray:
+    def _dual_at(self, s: FloatArray) -> FloatArray:
         return s * s if self.lam == 2.0 else power_of(s, self.lam)
 
-    def _first(self, s: FloatArray) -> FloatArray:
+    def _row_slope_at(self, s: FloatArray) -> FloatArray:
         return self.lam * power_of(1.0 - s, self.lam - 1.0)
 
-    def _second(self, s: FloatArray) -> FloatArray:
+    def _row_bend_at(self, s: FloatArray) -> FloatArray:
         return -self.lam * (self.lam - 1.0) * power_of(1.0 - s, self.lam - 2.0)
 
     @property

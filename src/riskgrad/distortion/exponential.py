@@ -4,11 +4,9 @@ from dataclasses import dataclass
 
 from riskgrad.distortion.base import NEGLIGIBLE, TableRow
 from riskgrad.kernels.formulas import exp_of, expm1_of
-from riskgrad.kinds import checks_fields
 from riskgrad.types import FloatArray
 
 
-@checks_fields
 @dataclass(frozen=True)
 class Exponential(TableRow):
     """A distortion whose weights fall (seeking: rise) geometrically from the worst quantile to the best.
@@ -19,17 +17,17 @@ class Exponential(TableRow):
     name = "exponential"
     example = "exponential:3"
 
-    def _literal(self, s: FloatArray) -> FloatArray:
+    def _row_at(self, s: FloatArray) -> FloatArray:
         return s if self.lam < NEGLIGIBLE else expm1_of(-self.lam * s) / expm1_of(-self.lam)
 
-    def _dual(self, s: FloatArray) -> FloatArray:
+    def _dual_at(self, s: FloatArray) -> FloatArray:
         # (e^(lambda s) - 1) / (e^lambda - 1), scaled so that no exponential overflows
-        return s if self.lam < NEGLIGIBLE else exp_of(-self.lam * (1.0 - s)) * self._literal(s)
+        return s if self.lam < NEGLIGIBLE else exp_of(-self.lam * (1.0 - s)) * self._row_at(s)
 
-    def _first(self, s: FloatArray) -> FloatArray:
+    def _row_slope_at(self, s: FloatArray) -> FloatArray:
         return self.slope_bound * exp_of(-self.lam * s)
 
-    def _second(self, s: FloatArray) -> FloatArray:
+    def _row_bend_at(self, s: FloatArray) -> FloatArray:
         return -self.curvature_bound * exp_of(-self.lam * s)
 
     @property

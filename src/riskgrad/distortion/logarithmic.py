@@ -5,7 +5,6 @@ from functools import lru_cache
 
 from riskgrad.distortion.base import NEGLIGIBLE, TableRow
 from riskgrad.kernels.formulas import log1p_of
-from riskgrad.kinds import checks_fields
 from riskgrad.types import FloatArray
 
 
@@ -15,7 +14,6 @@ def _scale(lam: float) -> float:
     return float(log1p_of(lam))
 
 
-@checks_fields
 @dataclass(frozen=True)
 class Logarithmic(TableRow):
     """A distortion whose weights fall like 1 / (1 + lambda q) from the worst quantile, q = 0 (seeking: from the best).
@@ -26,10 +24,10 @@ class Logarithmic(TableRow):
     name = "logarithmic"
     example = "logarithmic:5"
 
-    def _literal(self, s: FloatArray) -> FloatArray:
+    def _row_at(self, s: FloatArray) -> FloatArray:
         return s if self.lam < NEGLIGIBLE else log1p_of(self.lam * s) / _scale(self.lam)
 
-    def _dual(self, s: FloatArray) -> FloatArray:
+    def _dual_at(self, s: FloatArray) -> FloatArray:
         # log((1 + lambda) / (1 + lambda (1 - s))), as log1p of the ratio minus 1, which has a closed form
         if self.lam < NEGLIGIBLE:
             return s
@@ -42,10 +40,10 @@ class Logarithmic(TableRow):
         answer /= _scale(self.lam)
         return answer
 
-    def _first(self, s: FloatArray) -> FloatArray:
+    def _row_slope_at(self, s: FloatArray) -> FloatArray:
         return self.slope_bound / (1.0 + self.lam * s)
 
-    def _second(self, s: FloatArray) -> FloatArray:
+    def _row_bend_at(self, s: FloatArray) -> FloatArray:
         return -self.curvature_bound / (1.0 + self.lam * s) ** 2
 
     @property

@@ -5,11 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from riskgrad.distortion.base import TableRow
-from riskgrad.kinds import checks_fields
 from riskgrad.types import FloatArray
 
 
-@checks_fields
 @dataclass(frozen=True)
 class Quadratic(TableRow):
     """The mean minus (averse) or plus (seeking) lambda/2 times Gini's mean difference E|R - R'|.
@@ -23,16 +21,16 @@ class Quadratic(TableRow):
     lowest_allowed = True
     why = "above 1 it is not monotone"
 
-    def _literal(self, s: FloatArray) -> FloatArray:
+    def _row_at(self, s: FloatArray) -> FloatArray:
         return s * (1.0 + self.lam * (1.0 - s))
 
-    def _dual(self, s: FloatArray) -> FloatArray:
+    def _dual_at(self, s: FloatArray) -> FloatArray:
         return s * ((1.0 - self.lam) + self.lam * s)
 
-    def _first(self, s: FloatArray) -> FloatArray:
+    def _row_slope_at(self, s: FloatArray) -> FloatArray:
         return 1.0 + self.lam * (1.0 - 2.0 * s)
 
-    def _second(self, s: FloatArray) -> FloatArray:
+    def _row_bend_at(self, s: FloatArray) -> FloatArray:
         return np.full_like(s, -2.0 * self.lam)
 
     @property

@@ -5,11 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from riskgrad.distortion.base import TableRow
-from riskgrad.kinds import checks_fields
 from riskgrad.types import FloatArray
 
 
-@checks_fields
 @dataclass(frozen=True)
 class SquareRoot(TableRow):
     """A mild distortion: its slope is at most (sqrt(1 + lambda) + 1) / 2, which grows slowly with lambda.
@@ -21,16 +19,16 @@ class SquareRoot(TableRow):
     name = "square-root"
     example = "square-root:5"
 
-    def _literal(self, s: FloatArray) -> FloatArray:
+    def _row_at(self, s: FloatArray) -> FloatArray:
         return s * ((self._root + 1.0) / (np.sqrt(1.0 + self.lam * s) + 1.0))
 
-    def _dual(self, s: FloatArray) -> FloatArray:
+    def _dual_at(self, s: FloatArray) -> FloatArray:
         return s * ((self._root + 1.0) / (np.sqrt(1.0 + self.lam * (1.0 - s)) + self._root))
 
-    def _first(self, s: FloatArray) -> FloatArray:
+    def _row_slope_at(self, s: FloatArray) -> FloatArray:
         return self.slope_bound / np.sqrt(1.0 + self.lam * s)
 
-    def _second(self, s: FloatArray) -> FloatArray:
+    def _row_bend_at(self, s: FloatArray) -> FloatArray:
         inside = 1.0 + self.lam * s
         return -self.curvature_bound / (inside * np.sqrt(inside))
 

@@ -15,7 +15,6 @@ from riskgrad.checks import check_number
 from riskgrad.distortion.base import Attitude, DistortionFunction, check_attitude
 from riskgrad.errors import InputError
 from riskgrad.kernels.formulas import power_of
-from riskgrad.kinds import checks_fields
 from riskgrad.types import FloatArray
 
 
@@ -69,7 +68,6 @@ class TailFunction(DistortionFunction):
         """Give the second derivative of `_uncovered_share`."""
 
 
-@checks_fields
 @dataclass(frozen=True)
 class LowerTail(TailFunction):
     """The distortion of CVaR: g(s) = max(0, 1 - (1 - s) / alpha). It has a kink, so its curvature has no bound."""
@@ -89,7 +87,6 @@ class LowerTail(TailFunction):
         return np.inf
 
 
-@checks_fields
 @dataclass(frozen=True)
 class SmoothLowerTail(TailFunction):
     """The distortion of CVaR with its kink rounded over [alpha - width, alpha + width].

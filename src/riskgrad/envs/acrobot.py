@@ -12,7 +12,7 @@ import math
 from riskgrad.envs.base import EnvShape
 from riskgrad.kernels import streams
 from riskgrad.kernels.compile import kernel
-from riskgrad.kernels.elementary import sin_cos, single
+from riskgrad.kernels.elementary import round_to_single, sin_cos
 from riskgrad.kernels.lane_loop import Job, Trace, play_episodes
 from riskgrad.kernels.streams import Words
 from riskgrad.types import FloatArray
@@ -30,7 +30,7 @@ SHAPE = EnvShape("Acrobot-v1", state_size=4, n_features=6, n_actions=3, horizon=
 def reset(state: FloatArray, stream: Words) -> None:
     """Begin an episode with the links nearly at rest; the state is rounded to single precision, as in Gymnasium."""
     for i in range(4):
-        state[i] = single(START * (2.0 * streams.uniform(stream) - 1.0))
+        state[i] = round_to_single(START * (2.0 * streams.uniform(stream) - 1.0))
 
 
 @kernel
@@ -88,7 +88,7 @@ def observe(state: FloatArray, values: FloatArray) -> None:
         values[2 * i + 1], values[2 * i] = sin_cos(state[i])
         values[4 + i] = state[2 + i]
     for i in range(6):
-        values[i] = single(values[i])
+        values[i] = round_to_single(values[i])
 
 
 @kernel

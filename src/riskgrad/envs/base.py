@@ -31,6 +31,7 @@ from riskgrad.errors import InputError
 from riskgrad.kernels.compile import fresh_kernel
 from riskgrad.kernels.lane_loop import Job, Trace, play_episodes
 from riskgrad.kernels.lane_state import writes_all_entries
+from riskgrad.kinds import checks_calls
 
 
 class EnvShape(NamedTuple):
@@ -44,6 +45,7 @@ class EnvShape(NamedTuple):
     reward_range: tuple[float, float]
 
 
+@checks_calls
 @dataclass(frozen=True)
 class CompiledEnv:
     """An environment with finitely many actions whose steps run as machine code.

@@ -15,7 +15,7 @@ import math
 from riskgrad.envs.base import EnvShape
 from riskgrad.kernels import streams
 from riskgrad.kernels.compile import kernel
-from riskgrad.kernels.elementary import fma, sin_cos_small, single
+from riskgrad.kernels.elementary import fma, round_to_single, sin_cos_small
 from riskgrad.kernels.lane_loop import Job, Trace, play_episodes
 from riskgrad.kernels.streams import Words
 from riskgrad.types import FloatArray
@@ -71,7 +71,7 @@ def step(state: FloatArray, action: int, stream: Words) -> tuple[float, bool]:  
 def observe(state: FloatArray, values: FloatArray) -> None:
     """Write the state in single precision."""
     for i in range(4):
-        values[i] = single(state[i])
+        values[i] = round_to_single(state[i])
 
 
 @kernel

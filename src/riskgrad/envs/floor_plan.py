@@ -12,9 +12,12 @@ policy observes nor how the environment moves.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from riskgrad.kinds import checks_calls
+
 Cell = tuple[int, int]
 
 
+@checks_calls
 @dataclass(frozen=True)
 class FloorPlan:
     """The layout of an environment; the cell (i, j) is the square of side 1 around the position (i, j), y points up.

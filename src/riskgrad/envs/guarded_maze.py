@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from riskgrad.envs import maze
 from riskgrad.envs.floor_plan import FloorPlan
 from riskgrad.errors import InputError
-from riskgrad.kinds import checks_fields
+from riskgrad.kinds import checks_calls
 from riskgrad.types import FloatArray
 
 Image = NDArray[np.uint8]
@@ -37,7 +37,7 @@ PLAN: Final = FloorPlan(
 )
 
 
-@checks_fields
+@checks_calls
 class GuardedMaze(gymnasium.Env[FloatArray, np.int64]):
     """A maze whose short way passes a guard, who is seldom there and then costs dearly.
 

@@ -9,7 +9,7 @@ bit of a cosine. As there, the state is kept in double precision and observed in
 from riskgrad.envs.base import EnvShape
 from riskgrad.kernels import streams
 from riskgrad.kernels.compile import kernel
-from riskgrad.kernels.elementary import sin_cos, single
+from riskgrad.kernels.elementary import round_to_single, sin_cos
 from riskgrad.kernels.lane_loop import Job, Trace, play_episodes
 from riskgrad.kernels.streams import Words
 from riskgrad.types import FloatArray
@@ -44,7 +44,7 @@ def step(state: FloatArray, action: int, stream: Words) -> tuple[float, bool]:  
 def observe(state: FloatArray, values: FloatArray) -> None:
     """Write the state in single precision."""
     for i in range(2):
-        values[i] = single(state[i])
+        values[i] = round_to_single(state[i])
 
 
 @kernel

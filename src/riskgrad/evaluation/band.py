@@ -23,6 +23,7 @@ from scipy import special
 
 from riskgrad.distortion import DistortionFunction
 from riskgrad.errors import InputError
+from riskgrad.kinds import checks_calls, checks_kinds
 from riskgrad.types import DiscreteLaw, FloatArray
 
 TAIL_SHARE = 0.1
@@ -32,6 +33,7 @@ BLOCK = 1 << 15  # numbers worked on at once, which stay in the cache
 ROUNDING = 1e-9  # a return may leave its range by this much, since sums are rounded in another order
 
 
+@checks_calls
 @dataclass(frozen=True, eq=False)
 class Band:
     """Bounds on the law of the return: lower[i] <= F(x) <= upper[i] for points[i] <= x < points[i + 1].
@@ -86,6 +88,7 @@ class Band:
         return Band(-self.points[::-1], 1.0 - self.upper[::-1], 1.0 - self.lower[::-1])
 
 
+@checks_kinds
 def law_band(values: FloatArray, return_range: tuple[float, float], confidence: float) -> Band:
     """Give the band around the law of independent returns.
 

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from riskgrad.evaluation.masses import Masses, count_atoms, put_in_bins, weigh_atoms
+from riskgrad.kinds import checks_calls, checks_kinds
 from riskgrad.random import Purpose, Stream
 from riskgrad.risk import RiskMeasure
 from riskgrad.types import DiscreteLaw, FloatArray
@@ -37,6 +38,7 @@ ROUNDING = 1e-9
 CHUNK = 1 << 21  # weights held at once: 16 MiB
 
 
+@checks_calls
 @dataclass(frozen=True)
 class Bootstrap:
     """A bootstrap interval.
@@ -50,6 +52,7 @@ class Bootstrap:
     flag: str | None = None
 
 
+@checks_kinds
 def bootstrap_intervals(
     values: FloatArray,
     measures: list[RiskMeasure],

@@ -29,6 +29,7 @@ import numpy as np
 from riskgrad.checks import check_range
 from riskgrad.distortion import Identity
 from riskgrad.evaluation.band import Band, law_band
+from riskgrad.kinds import checks_calls, checks_kinds
 from riskgrad.risk import RiskMeasure
 from riskgrad.types import FloatArray
 
@@ -36,6 +37,7 @@ NO_RANGE = "the range of the return is not known; give return_range=(low, high)"
 NOT_MONOTONE = "the measure does not declare monotonicity, so a band around the law does not bound it"
 
 
+@checks_calls
 @dataclass(frozen=True)
 class Certified:
     """A certified interval, or the reason why there is none.
@@ -49,6 +51,7 @@ class Certified:
     reason: str | None = None
 
 
+@checks_kinds
 def certified_intervals(
     values: FloatArray,
     measures: list[RiskMeasure],

@@ -28,7 +28,7 @@ import numpy as np
 
 from riskgrad.checks import as_reals, check_count
 from riskgrad.errors import InputError
-from riskgrad.kinds import checks_kinds
+from riskgrad.kinds import checks_calls, checks_kinds
 from riskgrad.random import Purpose, Stream
 from riskgrad.types import FloatArray, IntArray
 
@@ -39,6 +39,7 @@ MANY_SEEDS = 20  # which have more than 10^10 distinct resamples
 ROUNDING = 1e-12  # of a sum of chances
 
 
+@checks_calls
 @dataclass(frozen=True)
 class Aggregate:
     """A number over seeds.
@@ -52,6 +53,7 @@ class Aggregate:
     interval: tuple[float, float]
 
 
+@checks_kinds
 def interquartile_mean(scores: FloatArray) -> FloatArray:
     """Give the mean of the middle half of the scores [..., n, tasks] -> [...]."""
     flat = np.sort(scores.reshape(*scores.shape[:-2], -1), axis=-1)
@@ -59,6 +61,7 @@ def interquartile_mean(scores: FloatArray) -> FloatArray:
     return np.mean(flat[..., cut : flat.shape[-1] - cut], axis=-1)
 
 
+@checks_kinds
 def improvement_probability(scores: FloatArray, other: FloatArray) -> FloatArray:
     """Give how probably a seed of `scores` [..., n, tasks] is above one of `other` [..., k, tasks] -> [...]."""
     first, second = scores[..., :, np.newaxis, :], other[..., np.newaxis, :, :]

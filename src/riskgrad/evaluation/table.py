@@ -12,7 +12,7 @@ from riskgrad.checks import check_count, check_range
 from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.evaluation.bootstrap import RESAMPLES, bootstrap_intervals
 from riskgrad.evaluation.certified import certified_intervals
-from riskgrad.kinds import checks_kinds
+from riskgrad.kinds import checks_calls, checks_kinds
 from riskgrad.markup import html_table
 from riskgrad.risk import RiskMeasure, parse
 from riskgrad.risk.sample import check_sample
@@ -23,6 +23,7 @@ MOST_DECIMALS = 8
 MOST_DIGITS_OF_VALUE = 6
 
 
+@checks_calls
 @dataclass(frozen=True)
 class Row:
     """What an evaluation says about one risk measure.
@@ -44,6 +45,7 @@ class Row:
     flag: str | None
 
 
+@checks_calls
 @dataclass(frozen=True)
 class Table:
     """The rows of an evaluation, and what they rest on.

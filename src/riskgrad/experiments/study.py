@@ -23,7 +23,7 @@ from riskgrad.crew import Crew, Progress, Training, refuse_unknown_options
 from riskgrad.errors import InputError
 from riskgrad.evaluation.seeds import Aggregate, aggregate_seeds, compare_seeds
 from riskgrad.experiments.record import Record, describe_options, read_record, refuse_other_experiment, write_record
-from riskgrad.kinds import checks_kinds
+from riskgrad.kinds import checks_calls, checks_kinds
 from riskgrad.markup import TableOfText, html_table, text_table
 from riskgrad.pages.played import EPISODES, closing_played, play_runs, play_untrained
 from riskgrad.pages.prose import percent, span_of, write, write_interval
@@ -45,6 +45,7 @@ OWN_TO_IT = {
 }
 
 
+@checks_calls
 @dataclass(frozen=True)
 class Reached:
     """The scores of the seeds of one training measure by one measure.
@@ -68,6 +69,7 @@ class Reached:
     untrained: float
 
 
+@checks_calls
 @dataclass(frozen=True)
 class Improvement:
     """The probability that a seed of one training measure has a higher score than a seed of another.
@@ -85,6 +87,7 @@ class Improvement:
     aggregate: Aggregate
 
 
+@checks_calls
 @dataclass(frozen=True, eq=False)
 class Experiment:
     """Trainings that differ only in measure and seed, with their scores.
@@ -119,7 +122,6 @@ class Experiment:
         """The seeds of each measure."""
         return tuple(dict.fromkeys(seed for _, seed in self.runs))
 
-    @checks_kinds
     def scores_of(self, trained_on: str, risk: str) -> FloatArray:
         """Give the score of each seed of a training measure by a measure [seeds]."""
         if trained_on not in self.risks or risk not in self.measures:
@@ -163,7 +165,6 @@ class Experiment:
         }
         return {**lists, **kept, "scores": self.scores.tolist(), **rows}
 
-    @checks_kinds
     def report(self, path: str | Path, title: str = "") -> Path:
         """Write one page about the experiment, with bands over seeds; give its path.
 

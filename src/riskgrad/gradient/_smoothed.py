@@ -50,6 +50,7 @@ def smoothed(objective: Objective, theta: ArrayLike, directions: ArrayLike, smoo
     return smoothed_difference(objective(around(center, units, mu)), units, mu)
 
 
+@checks_kinds
 def around(theta: FloatArray, directions: FloatArray, smoothing: float) -> FloatArray:
     """Give the perturbed parameters theta +- smoothing * directions [2n, d]; rows i and n + i are + and -.
 
@@ -61,6 +62,7 @@ def around(theta: FloatArray, directions: FloatArray, smoothing: float) -> Float
     return np.concatenate([theta + smoothing * directions, theta - smoothing * directions])
 
 
+@checks_kinds
 def smoothed_difference(values: ArrayLike, directions: FloatArray, smoothing: float) -> Gradient:
     """Estimate the gradient from the values of a function at the parameters that `around` gives.
 
@@ -99,6 +101,7 @@ def combine(slopes: FloatArray, directions: FloatArray) -> FloatArray:
     return np.sum((d / n) * slopes[:, None] * directions, axis=0)
 
 
+@checks_kinds
 def with_batch_error(
     gradient: Gradient,
     risk: RiskMeasure,
@@ -118,6 +121,7 @@ def with_batch_error(
     return Gradient(gradient.vector, float(np.hypot(between, own)))
 
 
+@checks_kinds
 def batch_error(
     risk: RiskMeasure, values: FloatArray, weights: FloatArray | None, directions: FloatArray, smoothing: float
 ) -> float:

@@ -90,7 +90,7 @@ def inline_helper(function: Kernel) -> Kernel:
     return cast("Kernel", numba.njit(**options)(function))
 
 
-def contiguous(array: NDArray[Any], dtype: type[Scalar]) -> NDArray[Scalar]:
+def as_contiguous(array: NDArray[Any], dtype: type[Scalar]) -> NDArray[Scalar]:
     """Give the array in the one layout that kernels are compiled for: C-contiguous, writable, of this dtype.
 
     Any other array, such as a read-only or a strided one, is copied: numba would take it for another type and compile

@@ -14,7 +14,7 @@ from numba.core import event as events
 COMPILING = "numba:compile"
 
 
-class _Told(events.Listener):
+class _StartListener(events.Listener):
     """Calls a function whenever a compilation begins."""
 
     def __init__(self, tell: Callable[[], None]) -> None:
@@ -29,7 +29,7 @@ class _Told(events.Listener):
         """Do nothing: only the beginning of a compilation is reported."""
 
 
-class _Collecting(events.Listener):
+class _CollectionPause(events.Listener):
     """Pauses Python's garbage collection while numba compiles.
 
     Numba creates millions of objects that it keeps, and the collector would traverse all of them again and again: this
@@ -63,12 +63,12 @@ class _Collecting(events.Listener):
 def pause_collecting() -> None:
     """Pause garbage collection during every compilation of this process from now on."""
     partly_typed: Any = events
-    partly_typed.register(COMPILING, _Collecting())
+    partly_typed.register(COMPILING, _CollectionPause())
 
 
 @contextlib.contextmanager
 def watch_compiling(tell: Callable[[], None]) -> Generator[None]:
     """Call `tell` whenever numba begins to compile something in this process, until the end of the context."""
     partly_typed: Any = events
-    with partly_typed.install_listener(COMPILING, _Told(tell)):
+    with partly_typed.install_listener(COMPILING, _StartListener(tell)):
         yield

@@ -139,7 +139,7 @@ def rough_exp(x: float) -> float:
 
 
 @kernel
-def single(x: float) -> float:
+def round_to_single(x: float) -> float:
     """Round to the nearest number of single precision, ties to even, if |x| is from 1.2e-38 to 3.4e38, or 0.
 
     The bits are rounded as an integer: converting to single precision and back would take twice the time.

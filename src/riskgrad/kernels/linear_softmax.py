@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from riskgrad.kernels.compile import contiguous, cores, helper, in_blocks, kernel
+from riskgrad.kernels.compile import as_contiguous, cores, helper, in_blocks, kernel
 from riskgrad.kernels.elementary import exp, log, trailing_zeros
 from riskgrad.types import FloatArray, IntArray
 
@@ -259,7 +259,7 @@ def _add_entropy_slopes(
 
 def all_probabilities(thetas: FloatArray, observations: FloatArray, n_actions: int) -> FloatArray:
     """Give pi(a | o_b) of every policy [P, B, A]."""
-    rows, answer = contiguous(thetas, np.float64), np.empty((len(thetas), len(observations), n_actions))
+    rows, answer = as_contiguous(thetas, np.float64), np.empty((len(thetas), len(observations), n_actions))
 
     def block(begin: int, end: int) -> None:
         _fill_probabilities(begin, end, rows, observations, answer)
@@ -272,7 +272,10 @@ def own_probabilities(thetas: FloatArray, rows: IntArray, observations: NDArray[
     """Give pi(a | o_b) of the policy thetas[rows[b]] for each observation [B, A]."""
     answer = np.empty((len(rows), n_actions))
     _fill_own_probabilities(
-        contiguous(thetas, np.float64), contiguous(rows, np.int64), contiguous(observations, np.float64), answer
+        as_contiguous(thetas, np.float64),
+        as_contiguous(rows, np.int64),
+        as_contiguous(observations, np.float64),
+        answer,
     )
     return answer
 
@@ -282,8 +285,8 @@ def all_log_probabilities(
 ) -> FloatArray:
     """Give log pi(a_b | o_b) of every policy [P, B]."""
     rows, taken, answer = (
-        contiguous(thetas, np.float64),
-        contiguous(actions, np.int64),
+        as_contiguous(thetas, np.float64),
+        as_contiguous(actions, np.int64),
         np.empty((len(thetas), len(actions))),
     )
 
@@ -299,9 +302,9 @@ def score_total(
 ) -> FloatArray:
     """Give sum_b c_b grad log pi(a_b | o_b) [d]."""
     vector, taken, scale = (
-        contiguous(theta, np.float64),
-        contiguous(actions, np.int64),
-        contiguous(coefficients, np.float64),
+        as_contiguous(theta, np.float64),
+        as_contiguous(actions, np.int64),
+        as_contiguous(coefficients, np.float64),
     )
     totals = np.zeros((-(-len(taken) // CHUNK), len(vector)))
 
@@ -314,7 +317,7 @@ def score_total(
 
 def entropy_total(theta: FloatArray, observations: FloatArray, coefficients: FloatArray, n_actions: int) -> FloatArray:
     """Give sum_b c_b grad H(pi(. | o_b)) [d]."""
-    vector, scale = contiguous(theta, np.float64), contiguous(coefficients, np.float64)
+    vector, scale = as_contiguous(theta, np.float64), as_contiguous(coefficients, np.float64)
     totals = np.zeros((-(-len(scale) // CHUNK), len(vector)))
 
     def block(begin: int, end: int) -> None:

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from riskgrad.kernels.compile import contiguous, inline_kernel, kernel
+from riskgrad.kernels.compile import as_contiguous, inline_kernel, kernel
 from riskgrad.kernels.elementary import exp
 from riskgrad.kernels.streams import Words
 from riskgrad.types import FloatArray, IntArray
@@ -105,7 +105,7 @@ def outcome_tables(
 
     codes = (next_states * stride).astype(np.uint32) | np.where(ends, np.uint32(ENDS), np.uint32(0))
     begins = np.concatenate([[0], np.cumsum(counts.ravel())])
-    chances, earned = contiguous(probabilities, np.float64), contiguous(rewards, np.float64)
+    chances, earned = as_contiguous(probabilities, np.float64), as_contiguous(rewards, np.float64)
     _fill_rows(begins, firsts, chances, codes, earned, accept, target, reward)
     _fill_rows(
         np.array([0, len(starts)]),

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.checks import check_count, check_discount
 from riskgrad.errors import InputError
-from riskgrad.kinds import checks_fields, checks_kinds
+from riskgrad.kinds import checks_calls
 from riskgrad.mdp.checks import check_rows, reachable_states, start_distribution, terminal_mask
 from riskgrad.mdp.outcomes import Outcomes, from_arrays, from_lists, merge_equal
 from riskgrad.types import FloatArray, IntArray
@@ -35,7 +35,7 @@ from riskgrad.types import FloatArray, IntArray
 OutcomeTable = Sequence[Sequence[Sequence[tuple[float, int, float, bool]]]] | Mapping[int, Any]
 
 
-@checks_fields
+@checks_calls
 @dataclass(frozen=True, eq=False)
 class FiniteMDP:
     """A finite episodic MDP.
@@ -87,7 +87,6 @@ class FiniteMDP:
         _fill(self, outcomes, start, terminal, horizon=horizon, discount=discount)
 
     @classmethod
-    @checks_kinds
     def from_outcomes(
         cls,
         outcomes: OutcomeTable,

@@ -21,7 +21,7 @@ import numpy as np
 from riskgrad._evaluate import Risks
 from riskgrad.errors import InputError
 from riskgrad.evaluation.bootstrap import CHUNK, RESAMPLES
-from riskgrad.kinds import checks_kinds
+from riskgrad.kinds import checks_calls, checks_kinds
 from riskgrad.markup import html_table, text_table
 from riskgrad.pages.played import EPISODES, PlayedRun, Runs, closing_played, measures_of, name_runs, play_runs
 from riskgrad.pages.prose import certainty, percent, span_of, write, write_interval
@@ -34,6 +34,7 @@ from riskgrad.types import FloatArray
 COMPARED = ("run", "risk", "value", "difference", "better")
 
 
+@checks_calls
 @dataclass(frozen=True)
 class Difference:
     """The difference of one run from the first by one risk measure; larger is better.
@@ -61,6 +62,7 @@ class Difference:
     exact: float | None
 
 
+@checks_calls
 @dataclass(frozen=True)
 class Comparison:
     """The differences of all runs from the first, by all measures.

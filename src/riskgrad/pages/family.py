@@ -28,7 +28,7 @@ from riskgrad.checks import check_number, check_path
 from riskgrad.crew import Crew, Progress, Training, refuse_unknown_options
 from riskgrad.errors import InputError
 from riskgrad.evaluation import Row, table_of_returns
-from riskgrad.kinds import checks_kinds
+from riskgrad.kinds import checks_calls, checks_kinds
 from riskgrad.markup import html_table, text_table
 from riskgrad.pages.comparison import resample_measures
 from riskgrad.pages.played import EPISODES, play_runs
@@ -41,6 +41,7 @@ from riskgrad.types import FloatArray
 STARTS = ("path", "direct", "warm")  # if several are equally good, the first is kept
 
 
+@checks_calls
 @dataclass(frozen=True)
 class FrontierPoint:
     """One policy of the family.
@@ -65,6 +66,7 @@ class FrontierPoint:
     efficient: bool
 
 
+@checks_calls
 @dataclass(frozen=True, eq=False)
 class Frontier:
     """A family of policies from neutral to averse.

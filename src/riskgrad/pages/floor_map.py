@@ -106,7 +106,7 @@ def walks_of(one: PlayedRun, walks: int = WALKS, seed: int = 0) -> Walks | None:
         seed: the seed of the episodes.
     """
     make = _environment_of(one)
-    ours = not isinstance(one.source, GymnasiumSource) or one.source.makes_anew
+    ours = one.source.makes_anew
     plan = None if make is None else _find_plan(make, ours)
     if make is None or plan is None:
         return None

@@ -96,12 +96,12 @@ def plot_bounds(rows: Sequence[BoundRow], path: str | Path | None = None, width:
     page, (axis,) = make_figure(width, 0.8 + 0.38 * len(drawn))
     heights = range(len(drawn) - 1, -1, -1)
     for height, row in zip(heights, drawn, strict=True):
-        found = [number for name, *_ in MARKS for number in _drawable(row, name)]
+        found = [number for name, *_ in MARKS for number in _as_drawable(row, name)]
         if found:
             axis.plot([min(found), max(found)], [height, height], color=BESIDE, linewidth=1.0, zorder=1)
     for name, label, mark, color in MARKS:
         points = [
-            (number, height) for height, row in zip(heights, drawn, strict=True) for number in _drawable(row, name)
+            (number, height) for height, row in zip(heights, drawn, strict=True) for number in _as_drawable(row, name)
         ]
         across, up = [number for number, _ in points], [height for _, height in points]
         axis.scatter(across, up, marker=mark, color=color, label=label, zorder=2)
@@ -115,7 +115,7 @@ def plot_bounds(rows: Sequence[BoundRow], path: str | Path | None = None, width:
     return page
 
 
-def _drawable(row: BoundRow, name: str) -> list[float]:
+def _as_drawable(row: BoundRow, name: str) -> list[float]:
     """Give the value as a list of one; an empty list if a logarithmic axis cannot show it."""
     number: float | None = getattr(row, name)
     return [number] if number is not None and math.isfinite(number) and number > 0.0 else []

@@ -103,7 +103,7 @@ class Policy(ABC):
     def dim(self) -> int:
         """Number of parameters d."""
 
-    def by(self, statistics: "ObservationStatistics") -> "Policy":
+    def with_statistics(self, statistics: "ObservationStatistics") -> "Policy":
         """Give the same policy with other statistics; refuse where the policy does not normalize observations."""
         del statistics
         raise InputError("policy", "be one that normalizes observations", self)

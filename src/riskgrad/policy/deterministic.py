@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.checks import check_count, check_thetas
 from riskgrad.errors import InputError
-from riskgrad.kinds import checks_kinds
 from riskgrad.policy.base import Layers, WithoutDensity, drop_axes
 from riskgrad.policy.bounds import Bounds, with_infinities
 from riskgrad.policy.greedy import point_mass
@@ -39,7 +38,6 @@ class Deterministic(WithoutDensity):
 
     name, sized_by = "deterministic", "inputs"
 
-    @checks_kinds
     def __init__(
         self,
         inputs: int,

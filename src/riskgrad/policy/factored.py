@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.checks import check_theta, check_thetas
 from riskgrad.errors import InputError
-from riskgrad.kinds import checks_kinds
 from riskgrad.policy.base import Linearization, Policy
 from riskgrad.policy.gaussian import Gaussian
 from riskgrad.policy.mlp import MLP
@@ -33,7 +32,6 @@ class Factored(Policy):
         numbers: the policy of the numbers; it reads the same observations.
     """
 
-    @checks_kinds
     def __init__(self, choices: MLP, numbers: Gaussian) -> None:
         if not isinstance(choices.acts, Choices) or not isinstance(numbers.acts, Numbers):
             raise InputError("choices", "have several components beside numbers", choices)

@@ -29,7 +29,6 @@ from riskgrad.checks import as_reals, check_coefficients, check_theta, check_the
 from riskgrad.errors import InputError
 from riskgrad.kernels import network_passes
 from riskgrad.kernels.formulas import exp_of, log_of
-from riskgrad.kinds import checks_kinds
 from riskgrad.policy.base import Linearization, Policy, drop_axes
 from riskgrad.policy.bounds import Bounds, with_infinities
 from riskgrad.policy.network import Activation, Network, PlainLayers, check_hidden
@@ -56,7 +55,6 @@ class Gaussian(Policy):
 
     sized_by = "inputs"
 
-    @checks_kinds
     def __init__(
         self,
         inputs: int,

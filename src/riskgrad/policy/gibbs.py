@@ -31,7 +31,6 @@ from riskgrad.checks import (
 )
 from riskgrad.errors import InputError
 from riskgrad.kernels.formulas import action_log_softmax, softmax
-from riskgrad.kinds import checks_fields, checks_kinds
 from riskgrad.policy.base import Policy, drop_axes, preference_weights, sum_by_visit
 from riskgrad.types import ActionKind, Choice, FloatArray, Numbers, ObservationKind, States
 
@@ -78,7 +77,6 @@ class PreferencePolicy(Policy):
 
 
 @final
-@checks_fields
 class TabularGibbs(PreferencePolicy):
     """A softmax over one free preference per state and action.
 
@@ -145,7 +143,6 @@ class TabularGibbs(PreferencePolicy):
 
 
 @final
-@checks_fields
 class LinearGibbs(PreferencePolicy):
     """A softmax over preferences that are linear in features of the observation and the action.
 
@@ -253,7 +250,6 @@ class Gibbs(PreferencePolicy):
         example: an observation from which A and the shape of an observation are found; state 0 by default.
     """
 
-    @checks_kinds
     def __init__(
         self,
         preference: Preference,

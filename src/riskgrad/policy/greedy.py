@@ -9,7 +9,6 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskgrad.kinds import checks_kinds
 from riskgrad.policy.base import Layers, Policy, WithoutDensity
 from riskgrad.policy.bounds import Bounds
 from riskgrad.policy.normalized import ObservationStatistics
@@ -24,7 +23,6 @@ class Greedy(WithoutDensity):
         policy: the policy whose mode is taken.
     """
 
-    @checks_kinds
     def __init__(self, policy: Policy) -> None:
         self._inner = self.inner = policy
         self.reads, self.acts = policy.reads, policy.acts
@@ -35,9 +33,9 @@ class Greedy(WithoutDensity):
         """Number of parameters d, those of the policy."""
         return self._inner.dim
 
-    def by(self, statistics: ObservationStatistics) -> "Greedy":
+    def with_statistics(self, statistics: ObservationStatistics) -> "Greedy":
         """Give the mode of the policy with other statistics."""
-        return Greedy(self._inner.by(statistics))
+        return Greedy(self._inner.with_statistics(statistics))
 
     @property
     def action_bounds(self) -> Bounds | None:

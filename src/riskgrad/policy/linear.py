@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.checks import check_actions, check_batch, check_coefficients, check_count, check_theta, check_thetas
 from riskgrad.errors import InputError
-from riskgrad.kinds import checks_kinds
 from riskgrad.policy.base import Layers, Policy, choose_actions, drop_axes
 from riskgrad.policy.mlp import fit_network
 from riskgrad.policy.network import PlainLayers
@@ -36,7 +35,6 @@ class LinearSoftmax(Policy):
 
     name, sized_by = "linear", "n_features"
 
-    @checks_kinds
     def __init__(self, n_features: int, n_actions: int, feature_bound: float | None = None) -> None:
         if feature_bound is not None and not 0.0 < feature_bound < np.inf:
             raise InputError("feature_bound", "be positive and finite, or None", feature_bound)

@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from riskgrad.checks import MemoryKind
 from riskgrad.errors import InputError
 from riskgrad.kernels.formulas import exp_of, log_of
+from riskgrad.kinds import checks_calls
 from riskgrad.types import FloatArray, IntArray, ObservationKind, States, Vectors, freeze
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ TIME_BUMPS: Final = (0.0, 0.25, 0.5, 0.75, 1.0)  # centers on the share of time 
 RETURN_BUMPS: Final = (-2.0, -1.0, 0.0, 1.0, 2.0)  # centers on the scaled return
 
 
+@checks_calls
 @dataclass(frozen=True)
 class Memory:
     """What a policy remembers, and how that is shown to it.

@@ -26,7 +26,6 @@ from riskgrad.checks import check_coefficients, check_count, check_theta, check_
 from riskgrad.errors import InputError
 from riskgrad.kernels import network_passes
 from riskgrad.kernels.formulas import exp_of, log_softmax, softmax, sum_over_actions
-from riskgrad.kinds import checks_kinds
 from riskgrad.policy.base import Layers, Linearization, Policy, drop_axes
 from riskgrad.policy.gaussian import INITIAL_STD, Gaussian
 from riskgrad.policy.network import Activation, Network, PlainLayers, check_hidden
@@ -59,7 +58,6 @@ class MLP(Policy):
 
     name, sized_by = "mlp", "inputs"
 
-    @checks_kinds
     def __init__(
         self,
         inputs: int,

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from riskgrad.checks import check_count, check_states, check_word
 from riskgrad.errors import InputError
 from riskgrad.kernels import batch_passes, network_passes
-from riskgrad.kernels.compile import contiguous, cores, in_blocks
+from riskgrad.kernels.compile import as_contiguous, cores, in_blocks
 from riskgrad.types import FloatArray, IntArray
 
 Activation = Literal["tanh", "relu"]
@@ -90,7 +90,7 @@ class Network:
     def apply_all(self, thetas: FloatArray, inputs: FloatArray) -> FloatArray:
         """Give the outputs [P, B, n] of the same inputs [B, k] with each of thetas [P, d]."""
         found = np.empty((len(thetas), len(inputs), self.outputs))
-        rows, relu = contiguous(thetas, np.float64), self.relu
+        rows, relu = as_contiguous(thetas, np.float64), self.relu
         in_blocks(
             lambda begin, end: network_passes.forward_all(begin, end, rows, inputs, self.sizes, relu, found),
             len(inputs),
@@ -103,12 +103,12 @@ class Network:
 
         Inputs are [B, k], cotangents [B, n].
         """
-        vector, gradient = contiguous(theta, np.float64), np.zeros(len(theta))
+        vector, gradient = as_contiguous(theta, np.float64), np.zeros(len(theta))
         for begin in range(0, len(inputs), TOGETHER):
             piece = slice(begin, begin + TOGETHER)
             # the slopes of a single layer do not depend on its outputs, which are left unset
             kept = self._keep(vector, inputs[piece]) if self.hidden else self._empty_units(len(inputs[piece]))
-            slopes = contiguous(cotangents[piece], np.float64)
+            slopes = as_contiguous(cotangents[piece], np.float64)
             batch_passes.pull_back_kept(vector, inputs[piece], self.sizes, self.relu, kept, slopes, gradient)
         return gradient
 
@@ -116,11 +116,11 @@ class Network:
         self, theta: FloatArray, inputs: FloatArray
     ) -> tuple[FloatArray, Callable[[FloatArray, FloatArray], None]]:
         """Give the outputs [B, n], and a function that adds the pullback of cotangents [B, n] to a gradient."""
-        vector, size = contiguous(theta, np.float64), len(inputs)
+        vector, size = as_contiguous(theta, np.float64), len(inputs)
         kept = self._keep(vector, inputs)
 
         def pull(cotangents: FloatArray, gradient: FloatArray) -> None:
-            slopes = contiguous(cotangents, np.float64)
+            slopes = as_contiguous(cotangents, np.float64)
             batch_passes.pull_back_kept(vector, inputs, self.sizes, self.relu, kept, slopes, gradient)
 
         return kept[len(kept) - size * self.outputs :].reshape(size, self.outputs), pull
@@ -143,7 +143,7 @@ class Network:
         if batch.ndim not in (1, 2) or batch.shape[-1] != self.inputs or batch.dtype.kind not in "iufb":
             rule = f"be vectors of {self.inputs} numbers or integer states"
             raise InputError("observations", rule, f"{batch.dtype} of shape {batch.shape}")
-        return np.atleast_2d(contiguous(batch, np.float64)), batch.ndim == 1
+        return np.atleast_2d(as_contiguous(batch, np.float64)), batch.ndim == 1
 
     def inputs_as_given(self, observations: NDArray[Any]) -> FloatArray:
         """Give inputs [B, k] from observations that a source of episodes has checked."""
@@ -152,7 +152,7 @@ class Network:
         # sources usually give this layout, and this check is faster than a conversion that changes nothing
         if observations.dtype == np.float64 and observations.flags.carray:
             return observations
-        return contiguous(observations, np.float64)
+        return as_contiguous(observations, np.float64)
 
     def draw_start(self, generator: np.random.Generator, last: float) -> FloatArray:
         """Draw initial parameters [d], with biases 0.

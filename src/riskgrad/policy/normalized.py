@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.checks import as_reals
 from riskgrad.errors import InputError
+from riskgrad.kinds import checks_calls
 from riskgrad.policy.base import Layers, Linearization, Policy, describe_policy, rebuild_policy
 from riskgrad.policy.bounds import Bounds
 from riskgrad.types import FloatArray, IntArray, Vectors
@@ -28,6 +29,7 @@ LIMIT: Final = 10.0
 SMALLEST_STD: Final = 1e-8
 
 
+@checks_calls
 @dataclass(frozen=True, eq=False)
 class ObservationStatistics:
     """The mean and variance of the observations seen so far.
@@ -174,7 +176,7 @@ class Normalized(Policy):
             biases -= middle * weights[:, feature]
         return np.concatenate([weights.reshape(len(inner), size), biases, inner[:, size + outputs :]], axis=1)
 
-    def by(self, statistics: ObservationStatistics) -> "Normalized":
+    def with_statistics(self, statistics: ObservationStatistics) -> "Normalized":
         """Give the same policy with other statistics."""
         return Normalized(self._inner, statistics, self.limit)
 

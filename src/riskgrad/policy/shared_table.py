@@ -17,14 +17,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskgrad.checks import check_count, check_states
 from riskgrad.kernels.formulas import softmax
-from riskgrad.kinds import checks_fields
 from riskgrad.policy.base import preference_weights, sum_by_visit
 from riskgrad.policy.gibbs import PreferencePolicy, TabularGibbs
 from riskgrad.types import ActionKind, Choice, FloatArray, ObservationKind, States
 
 
 @final
-@checks_fields
 class SharedTable(PreferencePolicy):
     """A softmax over the sum of two preferences: one that all memory cells of a state share, and one of each cell.
 

@@ -22,9 +22,9 @@ from numpy.typing import ArrayLike
 from riskgrad.checks import as_reals, check_share
 from riskgrad.distortion import Attitude, DistortionFunction
 from riskgrad.errors import InputError, UnknownNameError
-from riskgrad.kinds import checks_fields, checks_kinds
+from riskgrad.kinds import checks_kinds
 from riskgrad.markup import html_table
-from riskgrad.registry import PartList
+from riskgrad.registry import PartList, demand_example, write_name
 from riskgrad.risk.sample import check_sample
 from riskgrad.risk.smoothness import Constants, Smoothness, mean_smoothness, mix_smoothness
 from riskgrad.types import DiscreteLaw, FloatArray, IntArray
@@ -61,6 +61,15 @@ class RiskMeasure(ABC):
     function: DistortionFunction | None = None
     bad_tail: float | None = None
     variance_price: float | None = None
+
+    def __init_subclass__(cls) -> None:
+        demand_example(cls)
+
+    def __str__(self) -> str:
+        own = {name: value for name, value in vars(self).items() if name not in ("attitude", "estimator")}
+        if not self.name or not all(isinstance(value, int | float) for value in own.values()):
+            return repr(self)
+        return write_name(self.name, *own.values(), "seeking" if self.attitude == "seeking" else "")
 
     @classmethod
     def builders(cls) -> dict[str, tuple[Callable[..., "RiskMeasure"], str]]:
@@ -179,7 +188,6 @@ class RiskMeasure(ABC):
 
 
 @final
-@checks_fields
 @dataclass(frozen=True)
 class Blend(RiskMeasure):
     """(1 - w) times the mean plus w times another measure.
@@ -221,7 +229,6 @@ class Blend(RiskMeasure):
         sample = check_sample(values, weights)
         return (1.0 - self.weight) * sample.mean() + self.weight * self.measure.estimate(values, weights)
 
-    @checks_kinds
     def value(self, law: DiscreteLaw) -> float:
         """Mix the exact values."""
         return (1.0 - self.weight) * law.mean + self.weight * self.measure.value(law)
@@ -265,6 +272,7 @@ def _root_mean_error(shares: FloatArray, weights: FloatArray | None) -> float:
     return float(np.sqrt(np.sum(variances)) / len(paired))
 
 
+@checks_kinds
 def builders() -> dict[str, tuple[Callable[..., RiskMeasure], str]]:
     """Give every name that `parse` knows, with what builds its measure and an example."""
     found: dict[str, tuple[Callable[..., RiskMeasure], str]] = {}

@@ -4,13 +4,11 @@ from dataclasses import dataclass, field
 from typing import final
 
 from riskgrad.distortion import Attitude, LowerTail, SmoothLowerTail
-from riskgrad.kinds import checks_fields
 from riskgrad.registry import write_name
 from riskgrad.risk.distortion import DistortionEstimator, DistortionMeasure, check_estimator
 
 
 @final
-@checks_fields
 @dataclass(frozen=True)
 class CVaR(DistortionMeasure):
     """The mean of the worst alpha of the returns (conditional value at risk, expected shortfall).
@@ -50,12 +48,8 @@ class CVaR(DistortionMeasure):
         side = "worst" if self.attitude == "averse" else "best"
         return f"the mean of the {side} {100.0 * self.alpha:.3g}% of episodes"
 
-    def __str__(self) -> str:
-        return write_name(self.name, self.alpha, self.attitude if self.attitude == "seeking" else "")
-
 
 @final
-@checks_fields
 @dataclass(frozen=True)
 class SmoothCVaR(DistortionMeasure):
     """CVaR with its kink rounded off, so that it is a smooth risk measure with a guarantee.

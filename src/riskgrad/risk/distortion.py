@@ -33,7 +33,6 @@ from numpy.typing import ArrayLike
 from riskgrad.checks import check_word
 from riskgrad.distortion import DISTORTIONS, Attitude, DistortionFunction, Identity, Mixture
 from riskgrad.errors import InputError
-from riskgrad.kinds import checks_fields, checks_kinds
 from riskgrad.risk.base import EVERY_AXIOM, Axiom, RiskMeasure
 from riskgrad.risk.sample import (
     check_sample,
@@ -83,7 +82,6 @@ class DistortionMeasure(RiskMeasure):
             return distorted_mean(self.function, sample.values)
         return weighted_distorted_mean(self.function, sample, literal=self.estimator == "paper")
 
-    @checks_kinds
     def value(self, law: DiscreteLaw) -> float:
         """Give rho_g of an exact law, atoms split correctly."""
         return float(law.values[0] + np.sum(np.diff(law.values) * self.function.at(law.upper_mass[1:])))
@@ -137,7 +135,6 @@ class DistortionMeasure(RiskMeasure):
 
 
 @final
-@checks_fields
 @dataclass(frozen=True)
 class Distortion(DistortionMeasure):
     """The distortion risk measure rho_g of any distortion function.

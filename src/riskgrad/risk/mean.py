@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike
 
 from riskgrad.checks import check_word
 from riskgrad.distortion import DistortionFunction
-from riskgrad.kinds import checks_fields, checks_kinds
 from riskgrad.risk.base import EVERY_AXIOM, Axiom, RiskMeasure
 from riskgrad.risk.sample import check_sample, mean_of_products
 from riskgrad.risk.smoothness import Constants, Smoothness, mean_smoothness, weighted_mean_error
@@ -16,7 +15,6 @@ from riskgrad.types import DiscreteLaw, FloatArray, IntArray
 
 
 @final
-@checks_fields
 @dataclass(frozen=True)
 class Mean(RiskMeasure):
     """E[R], what risk-neutral training maximizes.
@@ -53,7 +51,6 @@ class Mean(RiskMeasure):
             return mean_of_products(sample)
         return sample.mean()
 
-    @checks_kinds
     def value(self, law: DiscreteLaw) -> float:
         """Give the exact mean."""
         return law.mean
@@ -83,6 +80,3 @@ class Mean(RiskMeasure):
     def meaning(self) -> str:
         """What it is in plain words."""
         return "the mean return"
-
-    def __str__(self) -> str:
-        return self.name

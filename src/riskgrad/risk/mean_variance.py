@@ -44,8 +44,6 @@ from riskgrad.checks import check_number, check_share, check_word
 from riskgrad.distortion import Attitude, DistortionFunction
 from riskgrad.distortion.base import check_attitude
 from riskgrad.errors import InputError
-from riskgrad.kinds import checks_fields, checks_kinds
-from riskgrad.registry import write_name
 from riskgrad.risk.base import Axiom, RiskMeasure
 from riskgrad.risk.sample import Sample, check_sample, mean_of_products, refuse_overflow
 from riskgrad.risk.smoothness import (
@@ -68,7 +66,6 @@ CONCENTRATION = 2.5 + 50.0 / (9.0 * math.e)
 
 
 @final
-@checks_fields
 @dataclass(frozen=True)
 class MeanVariance(RiskMeasure):
     """J - lambda V, the mean of the return minus lambda times its variance.
@@ -134,7 +131,6 @@ class MeanVariance(RiskMeasure):
             return squares * top**2 / (sample.size * (sample.size - 1))
         return np.var(cast("FloatArray", sample.weights) * sample.values, axis=-1, ddof=1)
 
-    @checks_kinds
     def value(self, law: DiscreteLaw) -> float:
         """Give the exact mean minus lambda times the exact variance."""
         return law.mean - self.variance_price * law.variance
@@ -179,9 +175,6 @@ class MeanVariance(RiskMeasure):
             return "the mean return"
         sign = "minus" if self.variance_price > 0.0 else "plus"
         return f"the mean return {sign} {self.lam:.4g} times its variance"
-
-    def __str__(self) -> str:
-        return write_name(self.name, self.lam, self.attitude if self.attitude == "seeking" else "")
 
 
 def _normalized_variance(sample: Sample) -> FloatArray:

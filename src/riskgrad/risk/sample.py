@@ -29,12 +29,13 @@ from numpy.typing import ArrayLike, NDArray
 from riskgrad.checks import LARGEST_RETURN, are_usable, as_reals, return_rule
 from riskgrad.distortion import DistortionFunction
 from riskgrad.errors import InputError
-from riskgrad.kinds import checks_kinds
+from riskgrad.kinds import checks_calls, checks_kinds
 from riskgrad.types import FloatArray
 
 BLOCK = 1 << 15  # numbers worked on at once: 256 KiB, half of a usual second-level cache
 
 
+@checks_calls
 @dataclass(frozen=True)
 class Sample:
     """Returns and weights that have passed the checks.

@@ -20,8 +20,10 @@ import math
 from dataclasses import dataclass, replace
 
 from riskgrad.errors import InputError
+from riskgrad.kinds import checks_calls
 
 
+@checks_calls
 @dataclass(frozen=True, kw_only=True)
 class Constants:
     """What the theory knows of a model, a class of policies and a behavior policy.
@@ -97,6 +99,7 @@ class Constants:
         return self.feature_spread * self.feature_spread / 4.0
 
 
+@checks_calls
 @dataclass(frozen=True, kw_only=True)
 class Smoothness:
     """The constants of a smooth measure on one problem, which are all that the main theorem needs.

@@ -231,13 +231,13 @@ def show_progress(options: TrainOptions, label: str) -> Generator[list[Callback]
     With "auto" it is shown on a terminal and in a notebook, but not when piped, in a worker process or in a thread.
     """
     given, wanted = options.callback, options.progress
-    told: list[Callback] = [] if given is None else [given] if callable(given) else [*given]
+    callbacks: list[Callback] = [] if given is None else [given] if callable(given) else [*given]
     console = Console(stderr=True, highlight=False) if wanted and sys.stderr is not None else None
     if console is None or (wanted == "auto" and not _is_watched(console)):
-        yield told
+        yield callbacks
         return
     with Live(console, options.iterations, label, options.max_episodes) as live:
-        yield [*told, live]
+        yield [*callbacks, live]
 
 
 def _is_watched(console: Console) -> bool:

@@ -24,7 +24,7 @@ from riskgrad.types import Choices, FloatArray, IntArray, ObservationKind, State
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class MemoryNumbers:
     """The e numbers that a policy of vectors with memory is shown after the observation.
 
     Attributes:
@@ -71,7 +71,7 @@ class PlainPolicy:
     first_action: IntArray
 
     @property
-    def shown(self) -> Shown:
+    def shown(self) -> MemoryNumbers:
         """The numbers that follow an observation that is a vector; none without memory."""
         memory, rows = self.memory, list[tuple[int, float, float]]()
         if memory is not None:
@@ -79,7 +79,7 @@ class PlainPolicy:
                 more = [(which, middle, bumps[1] - bumps[0]) for middle in bumps] if memory.bumps else []
                 rows += [(which, 0.0, np.inf), *more] if held else []
         columns = np.array(rows, dtype=np.float64).reshape(-1, 3)
-        return Shown(columns[:, 0].astype(np.int64), columns[:, 1], columns[:, 2])
+        return MemoryNumbers(columns[:, 0].astype(np.int64), columns[:, 1], columns[:, 2])
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Give the policy as named arrays, those of the .npz file."""

@@ -18,13 +18,14 @@ from numpy.typing import ArrayLike, NDArray
 from riskgrad.checks import check_flag, check_theta
 from riskgrad.errors import InputError
 from riskgrad.kernels.streams import fill_uniforms
-from riskgrad.kinds import checks_kinds
+from riskgrad.kinds import checks_calls
 from riskgrad.policy import Greedy, Policy
 from riskgrad.random import GOLDEN, Purpose, Stream, mix
 from riskgrad.run.translation import Translator, check_reads
 from riskgrad.sources.gymnasium.readings import as_reward
 
 
+@checks_calls
 class RunPlayer:
     """Acts by a policy in one episode after the other.
 
@@ -38,7 +39,6 @@ class RunPlayer:
             actions are those of the policy itself: states and choices numbered from 0, and vectors.
     """
 
-    @checks_kinds
     def __init__(
         self,
         policy: Policy,
@@ -58,7 +58,6 @@ class RunPlayer:
         self._stream = np.zeros(1, dtype=np.uint64)
         self._time, self._total, self._factor, self._waiting = 0, 0.0, 1.0, False
 
-    @checks_kinds
     def reset(self) -> None:
         """Begin the next episode, and clear the memory."""
         self._episode += 1
@@ -66,7 +65,6 @@ class RunPlayer:
             self._stream = mix(self._key + np.uint64(self._episode + 1) * np.uint64(GOLDEN))
         self._time, self._total, self._factor, self._waiting = 0, 0.0, 1.0, False
 
-    @checks_kinds
     def act(self, obs: Any) -> Any:
         """Give an action for the environment: an integer for a choice, otherwise an array.
 
@@ -93,7 +91,6 @@ class RunPlayer:
             return self._translator.write(actions, single=True)
         return int(actions[0]) if actions.ndim == 1 else actions[0]
 
-    @checks_kinds
     def observe(self, reward: float) -> None:
         """Take note of the reward of the last action."""
         try:

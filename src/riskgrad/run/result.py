@@ -18,7 +18,7 @@ import riskgrad
 from riskgrad.checks import check_path
 from riskgrad.errors import InputError
 from riskgrad.evaluation.bootstrap import Bootstrap, bootstrap_intervals
-from riskgrad.kinds import checks_kinds
+from riskgrad.kinds import checks_calls
 from riskgrad.policy import Normalized, Policy
 from riskgrad.policy.base import rebuild_policy
 from riskgrad.random import current_versions
@@ -56,6 +56,7 @@ class Judgment:
     weights: FloatArray | None = None
 
 
+@checks_calls
 @dataclass(frozen=True, eq=False, repr=False)
 class Run:
     """A training run, finished or not.
@@ -188,7 +189,6 @@ class Run:
             raise InputError("policy", f"have {self.theta.size} parameters, as the run has", whole.dim)
         return whole
 
-    @checks_kinds
     def act(self, obs: Any, greedy: bool | None = None) -> Any:
         """Give the action of the trained policy, as the environment takes it; refuse a policy with memory.
 
@@ -207,7 +207,6 @@ class Run:
     def _actor(self) -> Actor:
         return Actor(self.policy, self.theta, Translator.of_facts(self.settings.spaces), self.settings.seed)
 
-    @checks_kinds
     def player(self, *, seed: int = 0, greedy: bool = False, env: "gymnasium.Env[Any, Any] | None" = None) -> RunPlayer:
         """Give a player, which acts by the trained policy step by step, with its memory if it has one; see `RunPlayer`.
 
@@ -221,7 +220,6 @@ class Run:
         kept = None if facts is None else Translator.of_facts(facts)
         return RunPlayer(self.policy, self.theta, seed=seed, greedy=greedy, env=env, translator=kept)
 
-    @checks_kinds
     def export(self, path: str | Path) -> Path:
         """Write the policy for use without riskgrad: plain arrays in `.npz`, or a model in `.onnx` (an extra).
 
@@ -233,7 +231,6 @@ class Run:
         place = check_path("path", path)
         return export_policy(self.policy, self.theta, Translator.of_facts(self.settings.spaces), place)
 
-    @checks_kinds
     def plot(self, path: str | Path | None = None) -> Any:
         """Draw how the run learned, as a figure of matplotlib; see `rg.plot_run`."""
         return riskgrad.plot_run(self, path)
@@ -242,7 +239,6 @@ class Run:
         """Write a page about the run, evaluated on fresh episodes; see `rg.report` for the other arguments."""
         return riskgrad.report(self, path, **more)
 
-    @checks_kinds
     def save(self, path: str | Path) -> None:
         """Write the run as one file, without pickle; an existing file is replaced at once or not at all."""
         facts = {

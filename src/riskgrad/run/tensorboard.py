@@ -16,7 +16,7 @@ import numpy as np
 
 from riskgrad.checks import check_path
 from riskgrad.errors import InputError
-from riskgrad.kinds import checks_fields
+from riskgrad.kinds import checks_calls
 from riskgrad.run.files import ELSEWHERE, refuse
 from riskgrad.types import FloatArray, Line
 
@@ -37,7 +37,7 @@ SCALARS: Final = {
 }
 
 
-@checks_fields
+@checks_calls
 class TensorBoard:
     """A callback that writes event files; use it as a context manager, or call `close` at the end.
 

@@ -14,12 +14,14 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from riskgrad.errors import InputError, UnknownNameError
+from riskgrad.kinds import checks_calls
 from riskgrad.run.tensorboard import SCALARS
 from riskgrad.types import FloatArray, Line
 
 Log = Callable[[dict[str, float], int], None]
 
 
+@checks_calls
 class Tracker:
     """A callback that sends numbers to a tracker; use it as a context manager, or call `close` at the end.
 

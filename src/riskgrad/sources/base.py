@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 
 from riskgrad.backend import Backend
 from riskgrad.errors import InputError
+from riskgrad.kinds import checks_calls, checks_kinds
 from riskgrad.mdp import FiniteMDP
 from riskgrad.policy import ObservationStatistics, Policy
 from riskgrad.policy.normalized import LIMIT
@@ -41,6 +42,7 @@ from riskgrad.types import (
 )
 
 
+@checks_calls
 @dataclass(frozen=True)
 class EnvOptions:
     """The options that a user gives with an environment.
@@ -85,6 +87,7 @@ class Source(ABC):
     remembers: bool = False  # whether it shows a policy its memory, and has `returns_so_far`
     workers: ClassVar[Literal["threads", "backend", "none"]] = "none"  # who plays episodes at the same time
     logged: Episodes | None = None  # the episodes of a log; None for a source that plays
+    makes_anew: bool = True  # whether `env_maker` makes a new environment at each call; a factory may not
     plays: ClassVar[tuple[type, ...]] = ()  # types of environment for which other kinds of source are not asked
     general: ClassVar[bool] = False  # whether it plays any environment, so that it is asked last
 
@@ -232,7 +235,7 @@ class Source(ABC):
         del policy, theta, stream
         return ""
 
-    def logged_for(self, policy: Policy) -> Episodes | None:
+    def log_for(self, policy: Policy) -> Episodes | None:
         """Give the logged episodes as a policy reads them; None for a source that plays."""
         del policy
         return self.logged
@@ -269,7 +272,7 @@ class Source(ABC):
 SOURCES = PartList("source", Source, "riskgrad.sources")
 
 
-def shown_to(policy: Policy, source: Source) -> ObservationKind | None:
+def kind_shown_to(policy: Policy, source: Source) -> ObservationKind | None:
     """Give the kind of observation that a policy gets from a source, with its memory; None where it is not known.
 
     Refuse a memory that the source cannot show, or that was made for other observations or for another discount.
@@ -285,13 +288,14 @@ def shown_to(policy: Policy, source: Source) -> ObservationKind | None:
     return memory.gives(gives)
 
 
+@checks_kinds
 def check_fit(policy: Policy, source: Source) -> None:
     """Refuse a policy that reads other observations than a source gives, or chooses among other actions.
 
     Both declare this in the types of `riskgrad.types`, which are compared here. Where one of them declares nothing, as
     a policy of the user's own may, the policy is tried as it is.
     """
-    gives, takes, acts = shown_to(policy, source), source.takes, policy.acts
+    gives, takes, acts = kind_shown_to(policy, source), source.takes, policy.acts
     if gives is not None and policy.reads and gives not in policy.reads:
         if isinstance(gives, States):
             rule = f"read states, of which the environment has {gives.n}"

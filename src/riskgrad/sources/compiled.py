@@ -21,10 +21,9 @@ from numpy.typing import ArrayLike
 from riskgrad.checks import check_count, check_discount, check_pairs, check_theta, check_theta_rows
 from riskgrad.envs import CompiledEnv, compiled_twin
 from riskgrad.errors import InputError
-from riskgrad.kernels.compile import contiguous, cores, in_blocks
+from riskgrad.kernels.compile import as_contiguous, cores, in_blocks
 from riskgrad.kernels.lane_loop import NO_TRACE, Job, Trace
 from riskgrad.kernels.lane_memory import NO_MEMORY, ShownMemory
-from riskgrad.kinds import checks_fields
 from riskgrad.policy import ObservationStatistics, Policy
 from riskgrad.policy.memory import RETURN_BUMPS, TIME_BUMPS, Memory
 from riskgrad.random import Stream
@@ -35,7 +34,6 @@ from riskgrad.types import Choice, Episodes, FloatArray, IntArray, Returns, Step
 RUNNABLE = "a LinearSoftmax, an MLP or a Deterministic policy with one discrete action, Greedy or normalized"
 
 
-@checks_fields
 class CompiledSource(Source):
     """Plays policies on a compiled environment.
 
@@ -219,7 +217,7 @@ class CompiledSource(Source):
         thetas = policy.layer_thetas(thetas)
         return Job(
             keys=stream.keys(pairs),
-            thetas=contiguous(thetas, np.float64),
+            thetas=as_contiguous(thetas, np.float64),
             widths=np.array(layers.widths, dtype=np.int64),
             bias=layers.bias,
             relu=layers.relu,

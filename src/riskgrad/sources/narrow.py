@@ -25,7 +25,7 @@ def _widen(kind: type[Any], columns: list[Any], types: list[Any]) -> Any:
 
 
 @dataclass(frozen=True)
-class Narrowed:
+class NarrowRecord:
     """A record that is pickled with narrow columns.
 
     Attributes:
@@ -39,8 +39,8 @@ class Narrowed:
         return _unwrap, (pickle_narrow(self.record)[1],)
 
 
-def _unwrap(parts: tuple[Any, ...]) -> Narrowed:
-    return Narrowed(_widen(*parts))
+def _unwrap(parts: tuple[Any, ...]) -> NarrowRecord:
+    return NarrowRecord(_widen(*parts))
 
 
 def narrow(column: Any) -> Any:

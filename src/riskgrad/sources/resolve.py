@@ -90,6 +90,7 @@ def resolve_source(
     raise InputError("env", f"be {KINDS}", env)
 
 
+@checks_kinds
 @contextlib.contextmanager
 def open_source(env: Environment, options: TrainOptions) -> Generator[Source]:
     """Give the source of episodes for a training; afterwards end its processes and close its environments."""
@@ -115,6 +116,7 @@ def open_source(env: Environment, options: TrainOptions) -> Generator[Source]:
         yield source
 
 
+@checks_kinds
 @contextlib.contextmanager
 def closing(source: Source, env: Environment) -> Generator[None]:
     """At the end, close environments made from an id or a class, and end processes of a source that was made here."""

@@ -23,13 +23,12 @@ from riskgrad.backend import Backend, parse_backend
 from riskgrad.backend.worker import CallError
 from riskgrad.checks import check_count, check_pairs, check_theta, check_theta_rows
 from riskgrad.errors import InputError, WorkerError
-from riskgrad.kinds import checks_kinds
 from riskgrad.mdp import FiniteMDP
 from riskgrad.parcels import Parcel
 from riskgrad.policy import ObservationStatistics, Policy
 from riskgrad.random import Stream
-from riskgrad.sources.base import Source, check_fit, shown_to
-from riskgrad.sources.narrow import Narrowed
+from riskgrad.sources.base import Source, check_fit, kind_shown_to
+from riskgrad.sources.narrow import NarrowRecord
 from riskgrad.types import ActionKind, Episodes, FloatArray, IntArray, ObservationKind, Returns, Steps, Vectors
 
 LOTS: Final = 2  # lots for each worker, so that none waits long for the last lot
@@ -85,29 +84,29 @@ def _as_it_is(source: Source) -> Source:
 
 def _ask_returns(
     source: Source, policy: Policy, thetas: FloatArray, episodes: int, stream: Stream, pairs: IntArray
-) -> Narrowed:
-    return Narrowed(source.returns(policy, thetas, episodes, stream, pairs))
+) -> NarrowRecord:
+    return NarrowRecord(source.returns(policy, thetas, episodes, stream, pairs))
 
 
 def _ask_statistics(
     source: Source, policy: Policy, thetas: FloatArray, episodes: int, stream: Stream, pairs: IntArray
 ) -> tuple[Returns, ObservationStatistics]:
-    shown = shown_to(policy, source)
+    shown = kind_shown_to(policy, source)
     none = ObservationStatistics.none(shown.size if isinstance(shown, Vectors) else 0)
     return source.returns_and_statistics(policy, thetas, episodes, stream, pairs, none)
 
 
 def _ask_record(
     source: Source, policy: Policy, thetas: FloatArray, episodes: int, stream: Stream, pairs: IntArray
-) -> Narrowed:
+) -> NarrowRecord:
     del pairs
-    return Narrowed(replace(source.record(policy, thetas[0], episodes, stream), log_behavior=np.zeros(0)))
+    return NarrowRecord(replace(source.record(policy, thetas[0], episodes, stream), log_behavior=np.zeros(0)))
 
 
 def _ask_steps(
     source: Source, policy: Policy, thetas: FloatArray, episodes: int, stream: Stream, pairs: IntArray
-) -> Narrowed:
-    return Narrowed(source.record_steps(policy, thetas[0], episodes, stream, int(pairs[0])))
+) -> NarrowRecord:
+    return NarrowRecord(source.record_steps(policy, thetas[0], episodes, stream, int(pairs[0])))
 
 
 def _ask_so_far(
@@ -129,7 +128,6 @@ class SharedSource(Source):
     name = "shared"
     workers = "backend"
 
-    @checks_kinds
     def __init__(self, source: Source, backend: str | Backend, threads: int | None = None) -> None:
         self.source, self._own_backend = source, isinstance(backend, str)
         self.observes, self.keeps_steps, self.remembers = source.observes, source.keeps_steps, source.remembers
@@ -285,7 +283,7 @@ class SharedSource(Source):
         self, ask: Ask, policy: Policy, theta: FloatArray, episodes: int, stream: Stream, pair: int = 0
     ) -> list[Any]:
         parts = self._map(ask, policy, theta[None], stream, np.full(1, pair), self._cut(1, episodes))
-        return [part.record if isinstance(part, Narrowed) else part for part in parts]
+        return [part.record if isinstance(part, NarrowRecord) else part for part in parts]
 
     def _map(
         self, ask: Ask, policy: Policy, thetas: FloatArray, stream: Stream, pairs: IntArray, lots: list[SharedLot]

@@ -32,9 +32,8 @@ from numpy.typing import ArrayLike, NDArray
 from riskgrad.checks import as_reals, check_count, check_pairs, check_theta, check_theta_rows
 from riskgrad.errors import InputError
 from riskgrad.kernels import sampler
-from riskgrad.kernels.compile import contiguous, cores, in_blocks
+from riskgrad.kernels.compile import as_contiguous, cores, in_blocks
 from riskgrad.kernels.sampler_tables import outcome_tables, thresholds_of_preferences, thresholds_of_probabilities
-from riskgrad.kinds import checks_kinds
 from riskgrad.making import StepLimit, close_or_warn, find_limit
 from riskgrad.mdp import FiniteMDP, from_gymnasium
 from riskgrad.mdp.from_gym import has_table
@@ -67,7 +66,6 @@ class TabularSource(Source):
     workers = "threads"
     plays = (FiniteMDP,)
 
-    @checks_kinds
     def __init__(self, mdp: FiniteMDP, threads: int | None = None, limit: StepLimit | None = None) -> None:
         self._mdp = mdp
         self._limit, self._limit_reached = StepLimit(mdp.horizon) if limit is None else limit, False
@@ -112,7 +110,6 @@ class TabularSource(Source):
         """The smallest and the largest return that an episode can have."""
         return self.mdp.return_range
 
-    @checks_kinds
     def returns(
         self, policy: Policy, thetas: ArrayLike, episodes: int, stream: Stream, pairs: ArrayLike | None = None
     ) -> Returns:
@@ -133,7 +130,6 @@ class TabularSource(Source):
         self._check_rows("tables", found)
         return self._sample(lambda part: self._thresholds_of_tables(found[part]), len(found), episodes, stream, pairs)
 
-    @checks_kinds
     def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
         """Play m episodes of one policy and record their visits; see `Source.record`."""
         m, vector = check_count("episodes", episodes), check_theta(theta, policy.dim)
@@ -173,7 +169,6 @@ class TabularSource(Source):
             log_behavior=logs[visits],
         )
 
-    @checks_kinds
     def record_steps(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream, pair: int = 0) -> Steps:
         """Play m episodes of one policy and keep their steps in order; see `Source.record_steps`."""
         m, vector = check_count("episodes", episodes), check_theta(theta, policy.dim)
@@ -320,7 +315,7 @@ class TabularSource(Source):
         n_states = self.mdp.n_states * (1 if policy.memory is None else policy.memory.cells)
         n_actions = self.mdp.n_actions
         if policy.table_shape is not None:
-            preferences = contiguous(thetas, np.float64).reshape(-1, *policy.table_shape)
+            preferences = as_contiguous(thetas, np.float64).reshape(-1, *policy.table_shape)
             thresholds = self._room(len(thetas), n_states)
             thresholds_of_preferences(preferences, thresholds)
             return thresholds
@@ -332,7 +327,7 @@ class TabularSource(Source):
 
     def _thresholds_of_tables(self, tables: FloatArray) -> NDArray[np.uint64]:
         thresholds = self._room(len(tables), tables.shape[1])
-        thresholds_of_probabilities(contiguous(tables, np.float64), thresholds)
+        thresholds_of_probabilities(as_contiguous(tables, np.float64), thresholds)
         return thresholds
 
     def _room(self, rows: int, states: int) -> NDArray[np.uint64]:

@@ -11,7 +11,7 @@ from riskgrad.kinds import checks_kinds
 from riskgrad.policy import ObservationStatistics, Policy
 from riskgrad.random import Purpose, Stream
 from riskgrad.sources import Source
-from riskgrad.sources.base import shown_to
+from riskgrad.sources.base import kind_shown_to
 from riskgrad.testing.policy import demand, fits
 from riskgrad.types import Episodes, FloatArray, Returns, Vectors
 from riskgrad.weights import log_ratios
@@ -45,7 +45,7 @@ def check_source(source: Source, policy: Policy, episodes: int = 200, seed: int 
     _check_quota(source, found, len(thetas), episodes)
     _check_keys(source, policy, thetas, stream, found)
     _check_bad_calls(source, policy, thetas, stream)
-    shown = shown_to(policy, source)
+    shown = kind_shown_to(policy, source)
     if source.observes and isinstance(shown, Vectors):
         none = ObservationStatistics.none(shown.size)
         again, seen = source.returns_and_statistics(policy, thetas, episodes, stream, None, none)
@@ -111,7 +111,7 @@ def _check_record(source: Source, policy: Policy, theta: FloatArray, batch: Epis
     demand(source, "offsets begin each episode's visits", len(batch.offsets) == episodes + 1)
     visits = np.add.reduceat(batch.counts, batch.offsets[:-1])
     demand(source, "an episode has as many visits as steps", np.array_equal(visits, batch.lengths))
-    shown = shown_to(policy, source)
+    shown = kind_shown_to(policy, source)
     demand(source, "it gives what it declares", shown is None or fits(shown, batch.observations))
     acted = policy.execute(batch.actions)
     demand(source, "it takes what it declares", source.takes is None or fits(source.takes, acted))

@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 
 from riskgrad.checks import check_count
 from riskgrad.errors import InputError
-from riskgrad.kinds import checks_kinds
+from riskgrad.kinds import checks_calls, checks_kinds
 
 LARGEST = 10**300  # most iterations; a float can still hold the number
 
 
+@checks_calls
 @dataclass(frozen=True, slots=True)
 class Schedule:
     """The four numbers of a run of N iterations.

@@ -20,7 +20,7 @@ import math
 from dataclasses import dataclass
 
 from riskgrad.errors import InputError
-from riskgrad.kinds import checks_kinds
+from riskgrad.kinds import checks_calls, checks_kinds
 from riskgrad.risk import Constants, RiskMeasure, Smoothness, parse
 from riskgrad.risk.smoothness import product
 from riskgrad.theory._schedule import Schedule, schedule
@@ -29,6 +29,7 @@ from riskgrad.theory.gradient_bounds import GradientBounds, gradient_bounds
 MOST_ITERATIONS = 1 << 900
 
 
+@checks_calls
 @dataclass(frozen=True, kw_only=True)
 class Guarantee:
     """A bound on E||grad rho(theta_R)||^2, R uniform on the iterates, with its parts.

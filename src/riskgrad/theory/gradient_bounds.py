@@ -29,11 +29,12 @@ from dataclasses import dataclass
 
 from riskgrad.checks import check_number
 from riskgrad.errors import InputError
-from riskgrad.kinds import checks_kinds
+from riskgrad.kinds import checks_calls, checks_kinds
 from riskgrad.risk import Smoothness
 from riskgrad.risk.smoothness import product
 
 
+@checks_calls
 @dataclass(frozen=True, kw_only=True)
 class GradientBounds:
     """Bounds on the parts of the error of one smoothed gradient.

@@ -7,7 +7,7 @@ import numpy as np
 
 from riskgrad.distortion import DistortionFunction
 from riskgrad.errors import InputError, TooLargeError
-from riskgrad.kinds import checks_kinds
+from riskgrad.kinds import checks_calls, checks_kinds
 from riskgrad.mdp import FiniteMDP
 from riskgrad.policy import Policy
 from riskgrad.risk import Constants, RiskMeasure, Smoothness, parse
@@ -17,6 +17,7 @@ from riskgrad.theory.bounds import Guarantee, guarantee, iterations_for
 from riskgrad.theory.measurement import Actor, Measurement, measure
 
 
+@checks_calls
 @dataclass(frozen=True, kw_only=True)
 class BoundRow:
     """One line of the table.

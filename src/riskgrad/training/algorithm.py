@@ -20,6 +20,7 @@ from riskgrad.ascent import Moments
 from riskgrad.critic.log import StepLog
 from riskgrad.critic.quantiles import QuantileCritic
 from riskgrad.errors import InputError, find_nearest
+from riskgrad.kinds import checks_calls, checks_kinds
 from riskgrad.policy import Policy
 from riskgrad.registry import PartList
 from riskgrad.risk import RiskMeasure
@@ -45,6 +46,7 @@ class Arm:
     moments: Moments
 
 
+@checks_calls
 @dataclass(frozen=True)
 class State:
     """Where the ascent is.
@@ -72,6 +74,7 @@ class State:
     critic: QuantileCritic | None = None
 
 
+@checks_calls
 @dataclass(frozen=True)
 class Info:
     """The record of one step.
@@ -80,14 +83,14 @@ class Info:
         line: what to record: risk, mean, gradient_norm, gradient_error, ess, events ...
         episodes: how many episodes were sampled.
         returns: returns of these episodes, for callbacks, of any shape; None where there are none.
-        looked: how many further episodes were played to compare ascents.
+        judging_episodes: how many further held-out episodes were played to compare ascents.
         notes: what a reader of the result must know.
     """
 
     line: Mapping[str, Any]
     episodes: int
     returns: FloatArray | None = None
-    looked: int = 0
+    judging_episodes: int = 0
     notes: tuple[str, ...] = ()
 
 
@@ -97,7 +100,7 @@ class Circumstances:
 
     Attributes:
         schedule: "practical" or "paper".
-        plan: the numbers of the main theorem, for the paper's schedule.
+        theorem: the numbers of the main theorem, for the paper's schedule; None for the practical one.
         dim: number of parameters d.
         has_density: whether the policy draws its actions.
         slope: about how many episodes it takes to tell the measure from the mean; see `training.plan.find_slope`.
@@ -109,7 +112,7 @@ class Circumstances:
     """
 
     schedule: str
-    plan: Schedule | None
+    theorem: Schedule | None
     dim: int
     has_density: bool
     slope: float
@@ -141,9 +144,9 @@ class Defaults:
 TIMES_JUDGED: Final = 4  # how often iterates are judged by held-out episodes, besides the last
 
 # the numbers of the main theorem (`tm:sf`)
-PAPER_DIRECTIONS: Final = Rule("N^1/2", lambda case, _: case.plan.directions)
-PAPER_SMOOTHING: Final = Rule("N^-1/4", lambda case, _: case.plan.smoothing)
-PAPER_EPISODES: Final = Rule("N", lambda case, _: case.plan.episodes)
+PAPER_DIRECTIONS: Final = Rule("N^1/2", lambda case, _: case.theorem.directions)
+PAPER_SMOOTHING: Final = Rule("N^-1/4", lambda case, _: case.theorem.smoothing)
+PAPER_EPISODES: Final = Rule("N", lambda case, _: case.theorem.episodes)
 
 
 class Algorithm(ABC):
@@ -230,6 +233,7 @@ ALGORITHMS = PartList("algorithm", Algorithm, "riskgrad.algorithms")
 FORM: Final = "be a name such as 'score' or 'score:episodes=200', or an algorithm such as rg.Score(episodes=200)"
 
 
+@checks_kinds
 def choose_algorithm(
     given: str | Algorithm, risk: RiskMeasure, policy: Policy, source: Source, schedule: str = "practical"
 ) -> Algorithm:

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from riskgrad.checks import check_count, check_share, check_theta
 from riskgrad.errors import InputError
+from riskgrad.kinds import checks_calls
 from riskgrad.policy import Policy
 from riskgrad.risk import RiskMeasure
 from riskgrad.risk.base import error_of_mean
@@ -94,6 +95,7 @@ class Reweighting(Algorithm):
     )
 
 
+@checks_calls
 class Climb:
     """The steps of one iteration on its batch.
 

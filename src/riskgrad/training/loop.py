@@ -99,13 +99,13 @@ def _judge_by_weights(
     return judge
 
 
-def run_training(plan: Plan, options: TrainOptions, told: Sequence[Callback], stop: StopRequest) -> Run:
+def run_training(plan: Plan, options: TrainOptions, callbacks: Sequence[Callback], stop: StopRequest) -> Run:
     """Run an algorithm from where it is to its end, or to where it is stopped.
 
     Args:
         plan: the problem and the algorithm.
         options: where the run is kept, and how often a checkpoint is written.
-        told: callbacks that are called after each iteration, and may end the run.
+        callbacks: what is called after each iteration, and may end the run.
         stop: notes the signals that ask the run to stop.
 
     Returns:
@@ -126,7 +126,7 @@ def run_training(plan: Plan, options: TrainOptions, told: Sequence[Callback], st
                 if store is not None and now - saved_at >= options.checkpoint_seconds:
                     _keep(plan, store, progress)
                     saved, saved_at = done, now
-                asked = _tell(told, line, progress.state.theta, returns)
+                asked = _call_back(callbacks, line, progress.state.theta, returns)
             ended = _finish(plan, judge, progress)
             if store is not None and (ended or saved != progress.state.iteration):
                 _keep(plan, store, progress)
@@ -144,10 +144,10 @@ def run_training(plan: Plan, options: TrainOptions, told: Sequence[Callback], st
     return run
 
 
-def _tell(told: Sequence[Callback], line: Line, theta: FloatArray, returns: FloatArray | None) -> bool:
+def _call_back(callbacks: Sequence[Callback], line: Line, theta: FloatArray, returns: FloatArray | None) -> bool:
     """Call the callbacks of an iteration; say whether one of them asks the run to stop."""
     answers: list[bool] = []
-    for one in told:
+    for one in callbacks:
         if returns is not None and isinstance(one, Watcher):
             one.returns(returns)
         answers.append(one(line, theta) is True)
@@ -226,8 +226,8 @@ def _advance(plan: Plan, judge: Judge | None, before: Progress) -> tuple[Progres
     if Stream(problem.seed, Purpose.RESERVOIR, k).generator().random() < 1.0 / (k + 1):
         progress.random = progress.now
     progress.state, info = plan.algorithm.step(problem, progress.state)
-    progress.episodes += info.episodes + info.looked
-    progress.held_out_episodes += info.looked
+    progress.episodes += info.episodes + info.judging_episodes
+    progress.held_out_episodes += info.judging_episodes
     progress.remarks += info.notes
     progress.remarks += [note for note in problem.source.notes if note not in progress.remarks]
     line = round_trip({"iteration": k, **info.line, "held_out": held_out, "episodes": progress.episodes})

@@ -29,7 +29,7 @@ from riskgrad.errors import InputError
 from riskgrad.policy import Normalized, ObservationStatistics, Policy
 from riskgrad.random import Purpose, Stream
 from riskgrad.sources import Source
-from riskgrad.sources.base import shown_to
+from riskgrad.sources.base import kind_shown_to
 from riskgrad.types import Episodes, FloatArray, IntArray, States, Vectors
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def first_policy(problem: "Problem", theta: FloatArray) -> tuple[Policy, int]:
     if logged is not None:
         return Normalized(policy, batch_statistics(logged)), 0
     stream, m = Stream(problem.seed, Purpose.OBSERVING), FIRST_EPISODES
-    shown = shown_to(policy, source)
+    shown = kind_shown_to(policy, source)
     if source.observes and isinstance(shown, Vectors):
         none = ObservationStatistics.none(shown.size)
         _, seen = source.returns_and_statistics(policy, theta[np.newaxis], m, stream, None, none)
@@ -100,13 +100,13 @@ def play_and_observe(
     if not moves or before is None or not source.observes:
         return source.returns(policy, thetas, episodes, stream, pairs).values, policy
     returns, seen = source.returns_and_statistics(policy, thetas, episodes, stream, pairs, before)
-    return returns.values, policy.by(seen)
+    return returns.values, policy.with_statistics(seen)
 
 
 def policy_after(policy: Policy, batch: Episodes) -> Policy:
     """Give the policy with its statistics updated by a recorded batch."""
     before = policy.statistics
-    return policy if before is None else policy.by(before.merge(batch_statistics(batch)))
+    return policy if before is None else policy.with_statistics(before.merge(batch_statistics(batch)))
 
 
 def batch_statistics(batch: Episodes) -> ObservationStatistics:

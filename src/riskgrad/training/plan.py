@@ -20,7 +20,7 @@ from riskgrad.risk import RiskMeasure
 from riskgrad.settings import Options, Settings, TrainOptions, default_of, describe_env_options, facts_of
 from riskgrad.sources import Source
 from riskgrad.theory import Schedule
-from riskgrad.theory import schedule as theorem
+from riskgrad.theory import schedule as schedule_of_theorem
 from riskgrad.training.algorithm import TIMES_JUDGED, Algorithm, Circumstances, Defaults, State, choose_algorithm
 from riskgrad.training.normalization import FIRST_EPISODES, check_normalizable, first_cost
 from riskgrad.training.problem import Problem, choose_batches
@@ -90,10 +90,10 @@ def plan_training(
     has_states, is_log = isinstance(source.gives, States), source.logged is not None
     bonus = _find_bonus(policy, options)
     iterations = options.iterations or default_of(facts_of(Options)["iterations"], options.schedule)
-    theorem_plan = theorem(iterations) if options.schedule == "paper" else None
+    theorem = schedule_of_theorem(iterations) if options.schedule == "paper" else None
     if is_log and not given.takes_log:
         raise InputError("algorithm", "learn from logged episodes", given.name, "try 'offp-sf' or 'score'")
-    case = _find_circumstances(source, policy, theta, way, options, theorem_plan, bonus > 0.0)
+    case = _find_circumstances(source, policy, theta, way, options, theorem, bonus > 0.0)
     algorithm = given.fill_options(case)
     if rescales:
         check_normalizable(source, policy, given.needs_steps or given.takes_log)
@@ -103,7 +103,7 @@ def plan_training(
         iterations = afford_iterations(options, cost, first, algorithm, has_states)
     judgments, least = algorithm.count_judgments(iterations, has_states), least_held_out(algorithm, has_states)
     held_out = count_held_out(options.held_out, iterations, cost, judgments, least)
-    ascent = _find_ascent(policy, defaults.step, options, theorem_plan)
+    ascent = _find_ascent(policy, defaults.step, options, theorem)
     known = replace(known, entropy=bonus, held_out=held_out, start=digest(theta), step_size=describe(ascent))
     start = State(0, policy, theta, ascent.start(policy.dim))
     races = algorithm.races and has_states
@@ -135,13 +135,13 @@ def _find_circumstances(
     theta: FloatArray,
     way: Way,
     options: TrainOptions,
-    theorem_plan: Schedule | None,
+    theorem: Schedule | None,
     has_bonus: bool,
 ) -> Circumstances:
     """Give what the rules for an algorithm's defaults may depend on."""
     return Circumstances(
         schedule=options.schedule,
-        plan=theorem_plan,
+        theorem=theorem,
         dim=policy.dim,
         has_density=policy.has_density,
         slope=find_slope(way.risk),
@@ -167,12 +167,12 @@ def _find_bonus(policy: Policy, options: TrainOptions) -> float:
     return default_of(facts_of(Options)["entropy"], options.schedule, policy.has_density)
 
 
-def _find_ascent(policy: Policy, step: float | None, options: TrainOptions, theorem_plan: Schedule | None) -> Ascent:
+def _find_ascent(policy: Policy, step: float | None, options: TrainOptions, theorem: Schedule | None) -> Ascent:
     """Give the ascent: as given, or by its rule."""
     if options.step_size is not None:
         return parse_ascent(options.step_size)
     length = usual_step(policy) if step is None else step
-    return parse_ascent(default_of(facts_of(Options)["step_size"], options.schedule, theorem_plan or length))
+    return parse_ascent(default_of(facts_of(Options)["step_size"], options.schedule, theorem or length))
 
 
 def _describe_options(options: TrainOptions, algorithm: Algorithm) -> dict[str, Any]:

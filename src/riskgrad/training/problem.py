@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from riskgrad.ascent import Ascent
 from riskgrad.checks import check_theta
 from riskgrad.errors import InputError
+from riskgrad.kinds import checks_calls
 from riskgrad.paths import Way
 from riskgrad.policy import Policy
 from riskgrad.random import Purpose, Stream
@@ -84,7 +85,7 @@ def choose_batches(
         seed: the run's seed.
         judges: how many episodes judge an iterate; with 0 all episodes of a log are trained on.
     """
-    log = source.logged if trained.memory is None else source.logged_for(trained)
+    log = source.logged if trained.memory is None else source.log_for(trained)
     if log is not None:
         return _split_log(log, judges)
     m = algorithm.episodes
@@ -151,6 +152,7 @@ def select_episodes(batch: Episodes, rows: IntArray) -> Episodes:
     )
 
 
+@checks_calls
 @dataclass(frozen=True)
 class Problem:
     """The problem that an algorithm works on, with every option filled in.

@@ -145,7 +145,7 @@ class Rehearsal:
             raise LearningError(f"at iteration {start.iteration} the critic's loss was {self._loss:g}: {ADVICE}")
         policy = start.policy
         if policy.statistics is not None and problem.moves_statistics(start):
-            policy = policy.by(policy.statistics.merge(ObservationStatistics.of(self.batch.observations)))
+            policy = policy.with_statistics(policy.statistics.merge(ObservationStatistics.of(self.batch.observations)))
         state = replace(self._now, iteration=start.iteration + 1, policy=policy, critic=self._critic)
         line: dict[str, Any] = {
             "risk": float(problem.risk.estimate(values)),

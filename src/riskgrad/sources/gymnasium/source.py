@@ -30,12 +30,11 @@ from riskgrad.backend.worker import CallError
 from riskgrad.checks import check_count, check_discount, check_pairs, check_positive, check_theta, check_theta_rows
 from riskgrad.descriptions import describe_spaces
 from riskgrad.errors import EpisodeError, InputError
-from riskgrad.kernels.compile import contiguous
-from riskgrad.kinds import checks_kinds
+from riskgrad.kernels.compile import as_contiguous
 from riskgrad.parcels import Parcel
 from riskgrad.policy import Greedy, ObservationStatistics, Policy
 from riskgrad.random import Stream, environment_seeds
-from riskgrad.sources.base import EnvOptions, Source, check_fit, shown_to
+from riskgrad.sources.base import EnvOptions, Source, check_fit, kind_shown_to
 from riskgrad.sources.gymnasium.blocks import Batch, BlockResult, Cut, Lot, cut_for_vectors, cut_for_workers
 from riskgrad.sources.gymnasium.player import LocalWork, Player, PlayRules
 from riskgrad.sources.gymnasium.recipe import Env, Environment, EnvRecipe, is_id_or_env
@@ -72,7 +71,6 @@ class GymnasiumSource(Source):
     workers = "backend"
     general = True
 
-    @checks_kinds
     def __init__(
         self,
         env: Environment,
@@ -167,7 +165,7 @@ class GymnasiumSource(Source):
         statistics: ObservationStatistics,
     ) -> tuple[Returns, ObservationStatistics]:
         """Play as `returns` does, and add the observations to the statistics."""
-        shown = shown_to(policy, self)
+        shown = kind_shown_to(policy, self)
         if shown != Vectors(len(statistics.mean)):
             rule = f"be of vectors of the {shown.size if isinstance(shown, Vectors) else 0} numbers that a policy sees"
             raise InputError("statistics", rule, f"{len(statistics.mean)} numbers")
@@ -231,7 +229,7 @@ class GymnasiumSource(Source):
 
     def _batch(self, policy: Policy, thetas: FloatArray, keep: bool = False) -> Batch:
         check_fit(policy, self)
-        return Batch(Greedy(policy) if self.greedy else policy, contiguous(thetas, np.float64), keep=keep)
+        return Batch(Greedy(policy) if self.greedy else policy, as_contiguous(thetas, np.float64), keep=keep)
 
     def _cut(self, episodes: int, stream: Stream, pairs: IntArray) -> Cut:
         refuse_many(episodes, len(pairs))

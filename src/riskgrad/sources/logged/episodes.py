@@ -27,11 +27,10 @@ from numpy.typing import ArrayLike
 
 from riskgrad.checks import check_range
 from riskgrad.errors import InputError
-from riskgrad.kinds import checks_kinds
 from riskgrad.policy import Policy
 from riskgrad.random import Stream
 from riskgrad.risk.sample import refuse_bad_values
-from riskgrad.sources.base import Source, shown_to
+from riskgrad.sources.base import Source, kind_shown_to
 from riskgrad.sources.logged import columns as logged_columns
 from riskgrad.sources.logged.columns import Columns, parquet_batches
 from riskgrad.types import Choice, Episodes, FloatArray, ObservationKind, States, Vectors, digest, freeze
@@ -124,12 +123,12 @@ class LoggedEpisodes(Source):
             factor *= self._discount
         return freeze(found)
 
-    def logged_for(self, policy: Policy) -> Episodes:
+    def log_for(self, policy: Policy) -> Episodes:
         """Give the episodes as a policy reads them: if it has memory, observations are extended accordingly."""
         batch, memory = self.batch, policy.memory
         if memory is None:
             return batch
-        shown_to(policy, self)
+        kind_shown_to(policy, self)
         seen = (
             batch.observations if batch.observations.ndim == 1 else batch.observations.reshape(len(batch.actions), -1)
         )
@@ -145,7 +144,6 @@ class LoggedEpisodes(Source):
         return f"log of {len(self)} episodes, {len(batch.actions)} steps, discount {self._discount:g} ({bits})"
 
     @classmethod
-    @checks_kinds
     def from_parquet(
         cls,
         path: str | Path,
@@ -164,7 +162,6 @@ class LoggedEpisodes(Source):
         return cls.from_batches(parquet_batches(path), discount, n_actions, return_range)
 
     @classmethod
-    @checks_kinds
     def from_arrays(
         cls,
         episode_id: ArrayLike,
@@ -209,7 +206,6 @@ class LoggedEpisodes(Source):
         return cls.from_batches([columns], discount, n_actions, return_range)
 
     @classmethod
-    @checks_kinds
     def from_batches(
         cls,
         batches: Iterable[Columns],
