@@ -67,3 +67,13 @@ def test_sweeps_use_the_threads_that_were_given(monkeypatch, threads):
     monkeypatch.setattr(race, "WORTH_THREADS", 0)
     rg.train(two_roads(), "cvar:0.1", **{**OPTIONS, "iterations": 2}, threads=threads)
     assert set(asked) == {threads}
+
+
+def test_a_model_with_a_single_return_has_a_mean_minus_variance():
+    """Every episode returns 1: a sample of one return has no variance, while this law has the variance 0."""
+    next_state, reward = np.zeros((2, 2, 2)), np.zeros((2, 2, 2))
+    next_state[:, :, 1], reward[0, :, 1] = 1.0, 1.0
+    certain = rg.mdp.FiniteMDP(next_state, reward, start=0, terminal=[1], horizon=3)
+    run = rg.train(certain, "mean-variance:0.5", algorithm="critic", iterations=3, seed=0)
+    assert run.finished
+    assert run.history[-1]["risk"] == 1.0

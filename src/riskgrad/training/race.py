@@ -25,7 +25,7 @@ from riskgrad.risk.base import error_of_mean
 from riskgrad.training.algorithm import Arm, Info, State
 from riskgrad.training.problem import Problem
 from riskgrad.training.sharpness import FACTORS, best_factor, excels
-from riskgrad.types import FloatArray, Steps
+from riskgrad.types import DiscreteLaw, FloatArray, Steps
 
 RACE: Final = 0.6  # the part of the run after which only the finalists go on
 FINALISTS: Final = 2
@@ -224,9 +224,9 @@ class Race:
         return order[:1]
 
     def _risk_in_model(self, sweeper: Sweeper, theta: FloatArray) -> float:
-        law = sweeper.law(table_of(self._state.policy, theta, len(self._graph.known)))
-        some = law > 0.0
-        return float(self._problem.risk.estimate(self._graph.ends[some], law[some]))
+        masses = sweeper.law(table_of(self._state.policy, theta, len(self._graph.known)))
+        some = masses > 0.0
+        return self._problem.risk.value(DiscreteLaw(self._graph.ends[some], masses[some] / np.sum(masses)))
 
     def end(self) -> tuple[State, Info]:
         """Give the state after the iteration, and its record for the leading ascent."""
