@@ -106,7 +106,7 @@ def compiled(make: Any) -> Cases:
         policy = LinearSoftmax(source.env.n_features, source.env.n_actions)
         thetas = 0.3 * np.random.default_rng(0).normal(size=(POLICIES, policy.dim))
         found[f"compiled, {identifier}, linear, a step"] = count_steps(source, policy, thetas, EPISODES)
-        if identifier == "CartPole-v1":  # pushes towards the side to which the pole leans and turns
+        if identifier == "CartPole-v1":  # pushes toward the side to which the pole leans and turns
             balance = np.array([0.0, 0.1, 0.0, 0.5, 0.0, 5.0, 0.0, 5.0])
             found["compiled, CartPole-v1, linear, trained, a step"] = count_steps(
                 source, policy, thetas + balance, EPISODES
