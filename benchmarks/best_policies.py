@@ -7,8 +7,8 @@ best value of a policy that also knows the time and what was earned so far. By t
 
     CVaR(alpha) = max over z of E[z - (z - R)^+ / alpha],   J - lambda V = max over m of E[R - lambda (R - m)^2],
 
-it is a dynamic programme over (time, state, what is missing to z), which gives all z at once; rewards are integers, so
-that it is exact. Where time is in the state and the return so far follows from it, the programme's policy sees no more
+it is a dynamic program over (time, state, what is missing to z), which gives all z at once; rewards are integers, so
+that it is exact. Where time is in the state and the return so far follows from it, the program's policy sees no more
 than the state does, and the bound is met. A dual power is a mixture of CVaR over all levels, and its bound, the mixture
 of the best of each, is a loose one; in short models whose state tells all, every law that no other dominates is listed.
 
@@ -87,7 +87,7 @@ def bound_of(mdp: FiniteMDP, risk: str) -> Bound:
 
 
 def solve(lattice: Lattice, places: IntArray, final: FloatArray) -> tuple[FloatArray, dict[int, FloatArray]]:
-    """Run the programme with the values `final` [W] of what is missing at the end.
+    """Run the program with the values `final` [W] of what is missing at the end.
 
     Returns:
         the best value for each target, whose places in [0, W) are given; and the values [W] of each state, if it tells
@@ -107,7 +107,7 @@ def solve(lattice: Lattice, places: IntArray, final: FloatArray) -> tuple[FloatA
 
 
 def read_actions(lattice: Lattice, kept: dict[int, FloatArray], final: FloatArray, begin: int) -> IntArray:
-    """Read the best action of each state off a programme's values, for the one target whose place is `begin`."""
+    """Read the best action of each state off a program's values, for the one target whose place is `begin`."""
     mdp = lattice.mdp
     actions = np.zeros(mdp.n_states, dtype=np.int64)
     for t, states in enumerate(lattice.acting):
@@ -268,7 +268,7 @@ def study(problem: RiskyProblem) -> str:
 
 
 def mean_table(mdp: FiniteMDP) -> FloatArray:
-    """Give the table [S, A] of the best mean: by a programme where the state tells the time, else by search."""
+    """Give the table [S, A] of the best mean: by a program where the state tells the time, else by search."""
     if not Lattice.of(mdp, room=False).timed:
         return search(Lattice.of(mdp), rg.risk.Mean(), starts=0)
     rows = np.repeat(np.arange(mdp.n_states * mdp.n_actions), np.diff(mdp.offsets))

@@ -90,7 +90,7 @@ def cart_pole(seconds: float) -> None:
     source, policy = CompiledSource(rg.envs.compiled_twin("CartPole-v1"), threads=1), LinearSoftmax(4, 2)
     rng = np.random.default_rng(0)
     noise = 0.3 * rng.normal(size=(POLICIES, policy.dim))
-    # push towards the side to which the pole leans and turns
+    # push toward the side to which the pole leans and turns
     balance = np.array([0.0, 0.1, 0.0, 0.5, 0.0, 5.0, 0.0, 5.0])
     print(
         "\n| CartPole-v1, 64 policies x 64 episodes | mean length | riskgrad, ns/step | peer | ns/useful step | ratio |"

@@ -110,7 +110,7 @@ def compiled(make: Any) -> Cases:
             network = MLP(source.env.n_features, source.env.n_actions, (32, 32))
             weights = 0.3 * np.random.default_rng(0).normal(size=(POLICIES, network.dim))
             found[f"{identifier}, MLP 32 x 32, a step"] = count_steps(source, network, weights, 8)
-        if identifier == "CartPole-v1":  # pushes towards the side to which the pole leans and turns
+        if identifier == "CartPole-v1":  # pushes toward the side to which the pole leans and turns
             balance = np.array([0.0, 0.1, 0.0, 0.5, 0.0, 5.0, 0.0, 5.0])
             found["compiled, CartPole-v1, linear, trained, a step"] = count_steps(
                 source, policy, thetas + balance, EPISODES

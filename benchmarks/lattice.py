@@ -1,4 +1,4 @@
-"""Laws and dynamic programmes of models whose rewards are integers, on all (time, state, return so far) at once.
+"""Laws and dynamic programs of models whose rewards are integers, on all (time, state, return so far) at once.
 
 `riskgrad.exact` keeps the atoms that there are, whatever the rewards; on a lattice the place of an atom is known, which
 is faster where there are many. Searches use this; what they find is valued by `riskgrad.exact`.
@@ -86,7 +86,7 @@ def pull(
 
 @numba.njit(cache=False)
 def sweep(states, offsets, probabilities, next_states, rewards, ends, n_actions, final, later, now):
-    """Do a step of a programme: now[s, w] = max over a of E[final[w - r] if over, else later[s', w - r]]."""
+    """Do a step of a program: now[s, w] = max over a of E[final[w - r] if over, else later[s', w - r]]."""
     width = final.shape[0]
     for s in states:
         for w in range(width):
@@ -124,7 +124,7 @@ class Lattice:
 
     @classmethod
     def of(cls, mdp: FiniteMDP, *, room: bool = True) -> "Lattice":
-        """Lay out a model; without room for mass if only a programme is wanted."""
+        """Lay out a model; without room for mass if only a program is wanted."""
         rewards = mdp.rewards.astype(np.int64)
         if not np.array_equal(rewards, mdp.rewards) or mdp.discount != 1.0:
             raise ValueError("a lattice needs integer rewards and discount 1")

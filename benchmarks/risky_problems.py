@@ -56,14 +56,14 @@ def share(problem: RiskyProblem, value: float) -> float:
     return (value - problem.uniform) / (problem.best - problem.uniform)
 
 
-PROGRAMME, SEARCH = "dynamic programming over the dual", "exact ascents from many starts, then state by state"
+PROGRAM, SEARCH = "dynamic programming over the dual", "exact ascents from many starts, then state by state"
 
 CHOSEN = (
     RiskyProblem("insurance", chosen.insurance, "cvar:0.05", -56.1667, -31.8054, False, SEARCH),
     RiskyProblem("queue", chosen.queue, "cvar:0.1", -21.427, 118.946, False, SEARCH),
-    RiskyProblem("stopping", chosen.stopping, "cvar:0.25", -0.7635, 1.9901, True, PROGRAMME),
+    RiskyProblem("stopping", chosen.stopping, "cvar:0.25", -0.7635, 1.9901, True, PROGRAM),
     RiskyProblem("short cut", chosen.short_cut, "cvar:0.1", -50.0, -14.1271, True, SEARCH),
-    RiskyProblem("stakes", chosen.stakes, "cvar:0.2", -100.0, 74.1205, True, PROGRAMME),
+    RiskyProblem("stakes", chosen.stakes, "cvar:0.2", -100.0, 74.1205, True, PROGRAM),
     RiskyProblem("prospector", chosen.prospector, "mean-variance:0.01", -77.5558, 45.6668, False, SEARCH),
     RiskyProblem("lender", chosen.lender, "cvar:0.05", -319.2091, 43.4601, False, SEARCH),
     RiskyProblem("furnace", chosen.furnace, "cvar:0.01", -35.0889, 53.2764, True, SEARCH),
@@ -75,8 +75,8 @@ SET_ASIDE = (
     RiskyProblem("battery", aside.battery, "cvar:0.05", -210.0774, -34.1742, False, SEARCH),
     RiskyProblem("liquidation", aside.liquidation, "dual-power:4", 71.4879, 80.265, False, SEARCH),
     RiskyProblem("windy cliff", aside.windy_cliff, "cvar:0.01", -222.8133, -49.4944, False, SEARCH),
-    RiskyProblem("wheel", aside.wheel, "cvar:0.2", -53.5289, 42.3826, True, PROGRAMME),
+    RiskyProblem("wheel", aside.wheel, "cvar:0.2", -53.5289, 42.3826, True, PROGRAM),
     RiskyProblem("grower", aside.grower, "mean-variance:0.02", -129.9093, 33.7539, False, SEARCH),
-    RiskyProblem("house sale", aside.house_sale, "cvar:0.25", -0.8572, 4.4535, True, PROGRAMME),
+    RiskyProblem("house sale", aside.house_sale, "cvar:0.25", -0.8572, 4.4535, True, PROGRAM),
     RiskyProblem("convoy", aside.convoy, "cvar:0.2", -45.2976, -28.0, True, SEARCH),
 )

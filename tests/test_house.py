@@ -48,17 +48,22 @@ BRITISH = (
     r"catalogue",
     r"artefact",
     r"modell(?:ed|ing)",
-    r"labell(?:ed(?!by=)|ing)",  # aria-labelledby is HTML's
+    r"labell(?:ed(?!by\b)|ing)",  # aria-labelledby is HTML's
     r"travell(?:ed|ing|er)",
     r"cancell(?:ed|ing)",
     rf"(?:{'|'.join(STEMS)})is(?:e|ed|es|er|ers|ing|ation)\b",
     r"analys(?:e|ed|ing)\b",
     r"grey\b",
+    r"\bprogrammes?\b",
+    r"\btowards\b",
+    r"\bmaths\b",
     r"\bwhilst\b",
     r"\bmisspelt\b",
     r"\bspelt\b",
     r"\blearnt\b",
 )
+
+WRITTEN = {".py", ".md", ".html", ".css", ".toml", ".yml"}
 
 
 def named(path):
@@ -147,8 +152,17 @@ def test_abilities_are_declared_and_not_guessed():
     assert not found, in_lines(found)
 
 
+def test_numba_is_known_in_its_folder_alone():
+    known = re.compile(r"^\s*(?:import|from) (?:numba|llvmlite)\b", flags=re.M)
+    found = [path for path in FILES if known.search(path.read_text())]
+    assert len(found) > 3
+    assert {path.parent for path in found} == {SOURCE / "kernels"}, in_lines(map(named, found))
+
+
 def test_spelling_is_american():
-    texts = [*FILES, *sorted((ROOT / "docs").rglob("*.md")), *sorted(SOURCE.rglob("*.html")), ROOT / "README.md"]
+    folders = ("src", "docs", "tests", "benchmarks", "examples", ".github")
+    written = [path for folder in folders for path in (ROOT / folder).rglob("*") if path.suffix in WRITTEN]
+    texts = sorted({*written, *ROOT.glob("*.md"), *ROOT.glob("*.toml"), *ROOT.glob("*.yml")} - {Path(__file__)})
     british = re.compile("|".join(BRITISH), flags=re.IGNORECASE)
     assert len(british.findall("Behaviour is normalised and analysed; two analyses, otherwise, at a size.")) == 3
     found = [

@@ -68,8 +68,8 @@ async function look(name, widths) {
   frame.style.width = widths[0] + "px";
   frame.src = name;
   await loaded;
-  const page = frame.contentDocument, maths = [...page.querySelectorAll(".arithmatex")], at = {};
-  await until(() => maths.every(m => m.querySelector(".katex")));
+  const page = frame.contentDocument, formulas = [...page.querySelectorAll(".arithmatex")], at = {};
+  await until(() => formulas.every(m => m.querySelector(".katex")));
   await page.fonts.ready;
   for (const width of widths) {
     frame.style.width = width + "px";
@@ -78,8 +78,8 @@ async function look(name, widths) {
   }
   seen[name] = {
     title: page.title, scheme: page.body.dataset.mdColorScheme, at,
-    unset: maths.filter(m => !m.querySelector(".katex")).length,
-    maths: maths.length, broken: page.querySelectorAll(".katex-error").length,
+    unset: formulas.filter(m => !m.querySelector(".katex")).length,
+    formulas: formulas.length, broken: page.querySelectorAll(".katex-error").length,
     fonts: [...page.fonts].filter(f => f.status === "loaded").map(f => f.family),
     asked: frame.contentWindow.performance.getEntriesByType("resource").map(r => r.name),
   };
@@ -184,7 +184,7 @@ def test_every_page_in_a_browser(site, address, tmp_path, dark):
         for width, shown in page["at"].items():
             assert faults_of(shown, int(width), wide_tables=name.startswith("benchmarks")) == [], f"{name} at {width}"
     assert len(seen["which-risk-measure.html"]["at"]["320"]["images"]) == 8
-    assert seen["notation.html"]["maths"] > 30
+    assert seen["notation.html"]["formulas"] > 30
     for width in ("320", "390"):
         assert seen["reference/options.html"]["at"][width]["scrolled"] == 0, "an option can be read on a phone"
 

@@ -1,4 +1,4 @@
-"""Mean-variance over a band: hand cases, linear programmes, and laws drawn from the band."""
+"""Mean-variance over a band: hand cases, linear programs, and laws drawn from the band."""
 
 import numpy as np
 import pytest

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskgrad.kernels.compile import helper, kernel
-from riskgrad.kernels.streams import mix_word
+from riskgrad.kernels.streams import STEP, mix_word
 from riskgrad.types import FloatArray, IntArray
 
 EMPTY = -1
@@ -22,7 +22,7 @@ def _find_slot(
 ) -> int:
     """Give the slot that holds an outcome, or the empty one where it belongs."""
     mask = len(slots) - 1
-    word = mix_word(mix_word(np.uint64(pair) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(after)) ^ np.uint64(bits))
+    word = mix_word(mix_word(np.uint64(pair) * STEP + np.uint64(after)) ^ np.uint64(bits))
     slot = np.int64(word >> np.uint64(1)) & mask
     while slots[slot] != EMPTY:
         place = slots[slot]

@@ -155,13 +155,12 @@ def _check_score(
     coefficients = rng.normal(size=len(batch))
     found = policy.score_sum(theta, batch, actions, coefficients)
     demand(policy, "score_sum gives a vector [d]", np.shape(found) == (policy.dim,))
-    towards = rng.normal(size=(4, policy.dim))
+    toward = rng.normal(size=(4, policy.dim))
     sides = [
-        np.sum(policy.log_prob(theta + sign * STEP * towards, batch, actions) * coefficients, axis=1)
-        for sign in (1, -1)
+        np.sum(policy.log_prob(theta + sign * STEP * toward, batch, actions) * coefficients, axis=1) for sign in (1, -1)
     ]
     _central_difference(
-        policy, "score_sum is the derivative of log_prob", (sides[0] - sides[1]) / (2 * STEP), found, towards
+        policy, "score_sum is the derivative of log_prob", (sides[0] - sides[1]) / (2 * STEP), found, toward
     )
 
 
@@ -171,21 +170,21 @@ def _check_entropy(policy: Policy, theta: FloatArray, batch: NDArray[Any], rng: 
         return
     coefficients = rng.normal(size=len(batch))
     found = policy.entropy_sum(theta, batch, coefficients)
-    towards = rng.normal(size=(4, policy.dim))
+    toward = rng.normal(size=(4, policy.dim))
 
     def entropies(sign: int) -> FloatArray:
-        chances = policy.probabilities(theta + sign * STEP * towards, batch)
+        chances = policy.probabilities(theta + sign * STEP * toward, batch)
         logs = np.log(np.maximum(chances, np.finfo(np.float64).tiny))
         return -np.sum(np.sum(chances * logs, axis=-1) * coefficients, axis=1)
 
     slopes = (entropies(1) - entropies(-1)) / (2 * STEP)
-    _central_difference(policy, "entropy_sum is the derivative of the entropy", slopes, found, towards)
+    _central_difference(policy, "entropy_sum is the derivative of the entropy", slopes, found, toward)
 
 
 def _central_difference(
-    policy: Policy, clause: str, slopes: FloatArray, vector: FloatArray, towards: FloatArray
+    policy: Policy, clause: str, slopes: FloatArray, vector: FloatArray, toward: FloatArray
 ) -> None:
-    expected = np.sum(towards * vector, axis=1)
+    expected = np.sum(toward * vector, axis=1)
     scale = 1.0 + float(np.max(np.abs(slopes)))
     demand(policy, clause, bool(np.all(np.abs(slopes - expected) <= SLOPE_TOLERANCE * scale)))
 

@@ -126,10 +126,10 @@ def _influence(measure: RiskMeasure, rng: np.random.Generator) -> None:
         except InputError:
             return
         raise ContractError(f"{measure}: has an influence function, but declares has_influence = False")
-    towards = rng.dirichlet(np.full(6, 5.0)) - masses
+    toward = rng.dirichlet(np.full(6, 5.0)) - masses
     step = 1e-6
-    ahead, behind = (measure.value(DiscreteLaw(atoms, masses + sign * step * towards)) for sign in (1, -1))
-    slope = float(np.sum(measure.influence(atoms, masses) * towards))
+    ahead, behind = (measure.value(DiscreteLaw(atoms, masses + sign * step * toward)) for sign in (1, -1))
+    slope = float(np.sum(measure.influence(atoms, masses) * toward))
     if not abs((ahead - behind) / (2 * step) - slope) <= 1e-6 * (1.0 + abs(slope)):
         raise ContractError(
             f"{measure}: influence gives slope {slope:g}, the exact value {(ahead - behind) / 2 / step:g}"
