@@ -140,7 +140,7 @@ def test_rewards_of_steps_are_those_of_the_environment_however_small_the_discoun
 
 
 def test_rewards_late_in_a_long_episode_are_kept():
-    balance = np.array([0.0, 0.1, 0.0, 0.5, 0.0, 5.0, 0.0, 5.0])  # pushes towards the side to which the pole leans
+    balance = np.array([0.0, 0.1, 0.0, 0.5, 0.0, 5.0, 0.0, 5.0])  # pushes toward the side to which the pole leans
     steps = CompiledSource(POLE, discount=0.5).record_steps(LinearSoftmax(4, 2), balance, 20, STREAM)
     assert np.max(np.diff(steps.offsets)) == 500
     assert np.all(steps.rewards == 1.0)
