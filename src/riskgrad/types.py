@@ -80,8 +80,8 @@ class Choice:
 
     @property
     def description(self) -> Line:
-        """The choice as a space in JSON."""
-        return {"kind": "Discrete", "n": self.n, "start": 0}
+        """The choice as a space in JSON, which is that of as many states."""
+        return States(self.n).description
 
 
 @checks_calls

@@ -229,7 +229,7 @@ class TableRow(DistortionFunction):
 
     @abstractmethod
     def _dual_at(self, s: FloatArray) -> FloatArray:
-        """Give 1 - literal(1 - s), in a form without cancellation."""
+        """Give 1 - g(1 - s), where g is the paper's row, in a form without cancellation."""
 
     @abstractmethod
     def _row_slope_at(self, s: FloatArray) -> FloatArray:
