@@ -94,7 +94,8 @@ def test_a_run_is_plotted_and_a_notebook_shows_the_figure(tmp_path):
     run = rg.train("two-roads", "cvar:0.1", algorithm="score:episodes=20", iterations=3)
     figure = run.plot(tmp_path / "learning.svg")
     (axis,) = figure.axes
-    assert [text.get_text() for text in axis.get_legend().get_texts()] == ["cvar:0.1", "mean", "cvar:0.1, held out"]
+    names = ["cvar:0.1", "mean", "the path to the measure ends", "cvar:0.1, held out"]
+    assert [text.get_text() for text in axis.get_legend().get_texts()] == names
     judged = [line["held_out"] for line in run.history if line["held_out"] is not None]
     assert axis.lines[-1].get_ydata().tolist() == judged
     assert (tmp_path / "learning.svg").read_text().startswith("<?xml")
