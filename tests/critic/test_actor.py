@@ -89,6 +89,7 @@ def test_policies_that_share_parameters_get_the_exact_gradient(rho):
         np.testing.assert_allclose(found, rg.exact.gradient(mdp, policy, theta, rho), rtol=0.0, atol=1e-8)
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("rho", [rho for rho in MEASURES if str(rho) != "cvar:0.1"], ids=str)
 @pytest.mark.parametrize("kind", ["time", "return", "both"])
 @pytest.mark.parametrize("discount", [1.0, 0.5])
@@ -110,6 +111,7 @@ def test_with_memory_it_is_the_gradient_of_every_history(rho, kind, discount):
     assert np.linalg.norm(expected) > 0.01
 
 
+@pytest.mark.no_cover
 def test_the_bonus_is_the_entropy_of_the_episode():
     """Its gradient is that of the sum of entropies over an episode, the states' chances held fixed."""
     mdp, rho = two_roads(), rg.risk.Mean()

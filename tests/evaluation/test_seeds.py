@@ -101,13 +101,18 @@ def test_plain_numpy_agrees(name):
         np.testing.assert_allclose(found.interval, ends, atol=0.15 * (ends[1] - ends[0]))
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", MATRICES)
 def test_rliable_agrees(name):
     """Values to 1e-9, intervals of 50,000 resamples each to 2% of their width; seeds are fixed."""
     library, metrics = import_rliable()
     scores, other = scores_of(name), scores_of(name, 1)
     np.random.seed(0)  # noqa: NPY002 - rliable draws from the global generator
-    agree(aggregate_seeds(scores), library, scores, lambda one: np.array([metrics.aggregate_iqm(one)]))
+    # its own functions take minutes for so many resamples: formulas that agree with them go through its bootstrap
+    cut = scores.size // 4
+    middle = lambda one: np.array([np.mean(np.sort(one, axis=None)[cut:-cut])])  # noqa: E731
+    assert middle(scores)[0] == pytest.approx(metrics.aggregate_iqm(scores), abs=1e-12)
+    agree(aggregate_seeds(scores), library, scores, middle)
     both, chance = (scores, other), lambda x, y: np.array([np.mean((x[:, None] > y) + 0.5 * (x[:, None] == y))])
     assert chance(*both)[0] == pytest.approx(metrics.probability_of_improvement(*both), abs=1e-12)
     agree(compare_seeds(*both), library, both, chance)

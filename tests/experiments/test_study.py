@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import stats
 from support.peers import import_rliable
 
 import riskgrad as rg
@@ -120,14 +119,15 @@ def test_killed_at_random_moments_and_resumed_it_ends_as_if_never_killed(whole, 
     assert killed.as_dict() == never.as_dict()
 
 
+@pytest.mark.no_cover
 def test_rliable_says_the_same_of_an_experiment(whole):
     """Every row: values to 1e-9; both ends of every interval to 2% of the width, with fixed seeds of rliable.
 
     The rows are the last axis of one matrix, whose columns rliable resamples each by itself. Its two functions take a
-    column at a time, which is minutes for so many resamples: they give the values, and formulas of NumPy and SciPy that
+    column at a time, which is minutes for so many resamples: they give the values, and formulas of NumPy that
     agree with them on these values go through its bootstrap. The intervals of riskgrad are exact for five seeds. Those
     of rliable are drawn: two ends of improvements lie where the chance of a value is 0.00014 and 0.00025 from the
-    level, which 200,000 resamples find with this seed and 10,000,000 with nearly any.
+    level, which 50,000 resamples find with three of eight seeds, such as this one, and 10,000,000 with nearly any.
     """
     library, metrics = import_rliable()
     found, _ = whole
@@ -135,7 +135,8 @@ def test_rliable_says_the_same_of_an_experiment(whole):
     rows = list(found.table())
     scores = [found.scores_of(row.trained_on, row.risk) for row in rows]
     matrix = np.stack(scores, axis=-1)[:, np.newaxis]
-    said = library.get_interval_estimates({"x": matrix}, lambda x: stats.trim_mean(x[:, 0], 0.25, axis=0), reps=50_000)
+    middle = lambda x: np.mean(np.sort(x[:, 0], axis=0)[1:4], axis=0)  # noqa: E731 - of five, a quarter is one
+    said = library.get_interval_estimates({"x": matrix}, middle, reps=50_000)
     for row, one, value, ends in zip(rows, scores, said[0]["x"], said[1]["x"].T, strict=True):
         assert value == pytest.approx(metrics.aggregate_iqm(one[:, np.newaxis]), abs=1e-12)
         agree(row.aggregate, value, ends)
@@ -144,7 +145,7 @@ def test_rliable_says_the_same_of_an_experiment(whole):
     matrices = [np.stack(side, axis=-1)[:, np.newaxis] for side in zip(*pairs, strict=True)]
     np.random.seed(0)  # noqa: NPY002
     said = library.get_interval_estimates(
-        {"x": matrices}, lambda x, y: np.mean(wins(x[:, np.newaxis, 0], y[:, 0]), axis=(0, 1)), reps=200_000
+        {"x": matrices}, lambda x, y: np.mean(wins(x[:, np.newaxis, 0], y[:, 0]), axis=(0, 1)), reps=50_000
     )
     for row, pair, value, ends in zip(rows, pairs, said[0]["x"], said[1]["x"].T, strict=True):
         first, second = (one[:, np.newaxis] for one in pair)
