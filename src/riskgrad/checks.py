@@ -8,6 +8,7 @@ from it would be silently wrong. Returns may be large, but not so large that the
 estimate would be infinite although every return is finite.
 """
 
+import itertools
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,6 +24,7 @@ from riskgrad.errors import InputError, UnknownNameError
 
 MemoryKind = Literal["time", "return", "both"]
 
+DEEPEST: Final = 64  # axes that an array of NumPy can have
 LARGEST_RETURN: Final = 1e140  # squares of more than 10^27 of them can be added up
 
 
@@ -66,15 +68,20 @@ def return_rule(bad: float) -> str:
 
 
 def refuse_masked(name: str, given: object) -> None:
-    """Refuse masked entries, which NumPy would take as if they were not masked."""
-    if isinstance(given, list | tuple):
-        for part in cast("Sequence[object]", given):
-            refuse_masked(name, part)
-    elif isinstance(given, np.ma.MaskedArray):
-        masked = int(np.sum(np.ma.getmaskarray(cast("Any", given))))
-        if masked:
-            advice = "leave those entries out, as values.compressed() does, or fill them"
-            raise InputError(name, "have no masked entries", f"{masked} masked", advice)
+    """Refuse masked entries, which NumPy would take as if they were not masked; lists are searched level by level."""
+    level: list[Any] = [given]
+    for _ in range(DEEPEST):
+        kinds = set(map(type, level))
+        if any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
+            arrays: list[Any] = [one for one in level if isinstance(one, np.ma.MaskedArray)]
+            masked = sum(int(np.sum(np.ma.getmaskarray(one))) for one in arrays)
+            if masked:
+                advice = "leave those entries out, as values.compressed() does, or fill them"
+                raise InputError(name, "have no masked entries", f"{masked} masked", advice)
+        if not any(issubclass(kind, list | tuple) for kind in kinds):
+            return
+        nested: list[Any] = level if kinds <= {list, tuple} else [one for one in level if isinstance(one, list | tuple)]
+        level = list(itertools.chain.from_iterable(nested))
 
 
 def _as_real(name: str, one: object) -> float:

@@ -75,13 +75,17 @@ def reachable_states(outcomes: Outcomes, start: FloatArray, terminal: NDArray[np
 
 
 def _follow(sources: NDArray[Any], targets: NDArray[Any], begins: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Give the mask [n] of the nodes in `begins` [n] and all that edges lead to from there, in linear time."""
+    """Give the mask [n] of the nodes in `begins` [n] and all that edges lead to from there, in linear time.
+
+    Edges lead from sources, which never decrease, to targets.
+    """
     csgraph: Any = importlib.import_module("scipy.sparse.csgraph")  # slow to import, and not typed
     sparse: Any = importlib.import_module("scipy.sparse")
     n, first = len(begins), np.flatnonzero(begins)
     # one more node leads to all first ones, so that a single search is enough
     tails, heads = np.append(sources, np.full(len(first), n)), np.append(targets, first)
-    edges: Any = sparse.csr_array((np.ones(len(tails)), (tails, heads)), shape=(n + 1, n + 1))
+    begin = np.append(0, np.cumsum(np.bincount(tails, minlength=n + 1)))
+    edges: Any = sparse.csr_array((np.ones(len(tails)), heads, begin), shape=(n + 1, n + 1))
     found: Any = csgraph.breadth_first_order(edges, n, directed=True, return_predecessors=False)
     reached = np.zeros(n + 1, dtype=np.bool_)
     reached[found] = True

@@ -134,6 +134,8 @@ def _in_order(name: str, table: Sequence[Any] | Mapping[int, Any]) -> list[Any]:
 
 
 def _as_list(name: str, given: Any) -> list[Any]:
+    if isinstance(given, list):  # what most tables hold
+        return cast("list[Any]", given)
     if not isinstance(given, str | bytes | Mapping):
         with contextlib.suppress(TypeError):
             return list(given)
