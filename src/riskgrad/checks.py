@@ -25,6 +25,7 @@ from riskgrad.errors import InputError, UnknownNameError
 MemoryKind = Literal["time", "return", "both"]
 
 DEEPEST: Final = 64  # axes that an array of NumPy can have
+SCALARS: Final[tuple[type[Any], ...]] = (int, float, np.generic)
 LARGEST_RETURN: Final = 1e140  # squares of more than 10^27 of them can be added up
 
 
@@ -69,22 +70,27 @@ def return_rule(bad: float) -> str:
 
 def refuse_masked(name: str, given: object) -> None:
     """Refuse masked entries, which NumPy would take as if they were not masked; lists are searched level by level."""
-    level: list[Any] = [given]
+    if type(given) is np.ndarray or isinstance(given, SCALARS):  # what most calls bring
+        return
+    nested: list[Any] = [[given]]
     for _ in range(DEEPEST):
-        kinds = set(map(type, level))
+        found: set[type[Any]] = set(map(type, itertools.chain.from_iterable(nested)))
+        kinds = {kind for kind in found if not issubclass(kind, SCALARS)}
+        if not kinds:
+            return
+        level = list(itertools.chain.from_iterable(nested))
         if any(issubclass(kind, np.ma.MaskedArray) for kind in kinds):
             arrays: list[Any] = [one for one in level if isinstance(one, np.ma.MaskedArray)]
             masked = sum(int(np.sum(np.ma.getmaskarray(one))) for one in arrays)
             if masked:
                 advice = "leave those entries out, as values.compressed() does, or fill them"
                 raise InputError(name, "have no masked entries", f"{masked} masked", advice)
-        if not any(issubclass(kind, list | tuple) for kind in kinds):
-            return
-        nested: list[Any] = level if kinds <= {list, tuple} else [one for one in level if isinstance(one, list | tuple)]
-        level = list(itertools.chain.from_iterable(nested))
+        nested = level if found <= {list, tuple} else [one for one in level if isinstance(one, list | tuple)]
 
 
 def _as_real(name: str, one: object) -> float:
+    if isinstance(one, np.bool_):  # no number to Python
+        return 1.0 if one else 0.0
     if not isinstance(one, Real | Decimal):
         raise InputError(name, "be real numbers", one)
     try:

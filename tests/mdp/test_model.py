@@ -1,5 +1,7 @@
 import itertools
 import pickle
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -7,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from riskgrad.errors import InputError
-from riskgrad.mdp import FiniteMDP
+from riskgrad.mdp import FiniteMDP, checks, outcomes
 
 
 def arrays(n_states=3, n_actions=2):
@@ -113,6 +115,59 @@ def test_a_missing_row_is_fine_where_no_episode_can_come():
     model = FiniteMDP(transition, reward, 0, [3], 8)
     assert model.terminal.tolist() == [False, False, True, True]
     assert model.reachable.tolist() == [True, True, False, False]
+
+
+@settings(deadline=None)  # the first search imports SciPy's
+@given(
+    st.integers(1, 12).flatmap(
+        lambda n: st.tuples(
+            st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=40),
+            st.lists(st.booleans(), min_size=n, max_size=n),
+        )
+    )
+)
+def test_few_edges_and_many_are_followed_to_the_same_states(case):
+    edges, begins = np.array(sorted(case[0]), dtype=np.int64).reshape(-1, 2), np.array(case[1])
+    reached = begins.copy()
+    for _ in begins:  # plainly, as often as there are states
+        reached[edges[reached[edges[:, 0]], 1]] = True
+    ours = [checks._follow(edges[:, 0], edges[:, 1], begins)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checks, "FEW_EDGES", -1)
+        ours.append(checks._follow(edges[:, 0], edges[:, 1], begins))
+    assert [one.tolist() for one in ours] == [reached.tolist()] * 2
+
+
+KINDS = (float, int, bool, np.float64, np.float32, np.int8, np.bool_, Decimal, Fraction)
+
+
+@given(st.lists(st.tuples(*[st.tuples(st.sampled_from(KINDS), st.integers(0, 1)) for _ in range(4)]), min_size=1))
+def test_numbers_of_any_kind_are_read_alike(rows):
+    flat = [tuple(kind(value) for kind, value in row) for row in rows]
+    np.testing.assert_array_equal(outcomes._as_columns(flat), [[value for _, value in row] for row in rows])
+    np.testing.assert_array_equal(outcomes._as_columns([list(row) for row in flat]), outcomes._as_columns(flat))
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {0.5: 1, 2: 3, 4: 5, 6: 7},
+        {1.0, 2.0, 3.0, 4.0},
+        (1.0, 0, 1.0),
+        (1.0, 0, 1.0, False, 0),
+        (1.0, 0, "1", False),
+        (1.0, 0, 1j, False),
+        (1.0, 0, 10**400, False),
+        (1.0, 0, np.ma.masked, False),
+        np.ma.array([1.0, 0.0, 1.0, 0.0], mask=[0, 0, 1, 0]),
+        (1.0, 0, [1.0], False),
+        "1010",
+        7,
+    ],
+)
+def test_what_is_no_outcome_is_refused(odd):
+    message = refusal(lambda: FiniteMDP.from_outcomes([[[(1.0, 0, 1.0, True), odd]]], 0, horizon=3))
+    assert "hold tuples (probability, next state, reward, ends)" in message
 
 
 @pytest.mark.parametrize(

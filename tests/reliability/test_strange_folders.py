@@ -150,12 +150,12 @@ def test_reachability_takes_work_that_is_linear_in_the_edges(monkeypatch):
 
     walks, walk = [], csgraph.breadth_first_order
     monkeypatch.setattr(csgraph, "breadth_first_order", lambda *a, **k: walks.append(a[0].nnz) or walk(*a, **k))
-    for n in (10, 2000):
+    for n in (10, 2000):  # a walk over few edges needs no SciPy
         model = FiniteMDP.from_outcomes(chain(n), 0, horizon=5)
         assert model.reachable.sum() == n
     # once when a model is made, once when it is asked which states are reachable
-    assert len(walks) == 4
-    assert walks[2] <= 3 * 2000
+    assert len(walks) == 2
+    assert walks[0] <= 3 * 2000
 
 
 UNCACHED = """

@@ -180,8 +180,9 @@ def _fill(
     n_states, n_actions = given.n_states, given.n_actions
     first = start_distribution(start, n_states)
     is_terminal = terminal_mask(terminal, n_states)
-    if np.any(is_terminal & (first > 0.0)):
-        state = int(np.flatnonzero(is_terminal & (first > 0.0))[0])
+    is_over = is_terminal & (first > 0.0)
+    if is_over.any():
+        state = int(np.flatnonzero(is_over)[0])
         raise InputError("start", "not be a terminal state", state, "an episode takes at least one step")
     reachable = reachable_states(given, first, is_terminal)
     is_terminal = is_terminal | (_entered_by_ends(given, is_terminal) & ~reachable)

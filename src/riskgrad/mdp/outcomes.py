@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from riskgrad.checks import as_reals
 from riskgrad.errors import InputError
 from riskgrad.types import FloatArray, IntArray
+
+PLAIN: Final = {bool, int, float, np.bool_, np.int64, np.float64}  # numbers of the kinds that tables mostly hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,26 +77,39 @@ def from_lists(outcomes: Sequence[Any] | Mapping[int, Any]) -> Outcomes:
     for s, actions in enumerate(table):
         if len(actions) != n_actions:
             raise InputError(f"outcomes[{s}]", f"have {n_actions} actions, like outcomes[0]", f"{len(actions)} actions")
-    lists = [_as_list("outcomes", one) for one in chain.from_iterable(table)]
+    lists = list(chain.from_iterable(table))
+    if set(map(type, lists)) != {list}:
+        lists = [_as_list("outcomes", one) for one in lists]
     rows = np.repeat(np.arange(len(lists), dtype=np.int64), [len(one) for one in lists])
     flat = list(chain.from_iterable(lists))
+    columns = _as_columns(flat)
+    targets = np.where(np.abs(columns[:, 1]) <= n_states, columns[:, 1], -1.0).astype(np.int64)
+    outside = (targets != columns[:, 1]) | (targets < 0) | (targets >= n_states)
+    found = Outcomes(
+        n_states, n_actions, rows, columns[:, 0].copy(), targets, columns[:, 2].copy(), columns[:, 3] != 0.0
+    )
+    if outside.any():
+        bad = int(np.flatnonzero(outside)[0])
+        raise InputError(
+            f"next state of {found.pair(int(rows[bad]))}", f"be in 0..{n_states - 1}", float(columns[bad, 1])
+        )
+    return found
+
+
+def _as_columns(flat: list[Any]) -> FloatArray:
+    """Give a list of outcomes as an array [K, 4]; refuse what is not four numbers."""
+    # NumPy takes twice as long to look at tuples itself
+    if set(map(type, flat)) <= {tuple, list} and set(map(len, flat)) == {4}:
+        with contextlib.suppress(OverflowError):  # an integer beyond all floats
+            if set(map(type, chain.from_iterable(flat))) <= PLAIN:
+                return np.fromiter(chain.from_iterable(flat), np.float64, 4 * len(flat)).reshape(-1, 4)
     try:
         columns: FloatArray = as_reals("outcomes", flat)
     except InputError:
         columns = np.empty((0, 0))
     if columns.ndim != 2 or columns.shape[1] != 4:
         raise InputError("outcomes", "hold tuples (probability, next state, reward, ends)", _odd_one(flat))
-    targets = np.where(np.abs(columns[:, 1]) <= n_states, columns[:, 1], -1.0).astype(np.int64)
-    outside = (targets != columns[:, 1]) | (targets < 0) | (targets >= n_states)
-    found = Outcomes(
-        n_states, n_actions, rows, columns[:, 0].copy(), targets, columns[:, 2].copy(), columns[:, 3] != 0.0
-    )
-    if np.any(outside):
-        bad = int(np.flatnonzero(outside)[0])
-        raise InputError(
-            f"next state of {found.pair(int(rows[bad]))}", f"be in 0..{n_states - 1}", float(columns[bad, 1])
-        )
-    return found
+    return columns
 
 
 def merge_equal(outcomes: Outcomes, terminal: NDArray[np.bool_]) -> Outcomes:
@@ -112,7 +127,7 @@ def merge_equal(outcomes: Outcomes, terminal: NDArray[np.bool_]) -> Outcomes:
         | (rewards[1:] != rewards[:-1])
         | (ends[1:] != ends[:-1])
     )
-    chances = np.add.reduceat(outcomes.probabilities[happens][order], np.flatnonzero(new))
+    chances = np.add.reduceat(outcomes.probabilities[happens][order], new.nonzero()[0])
     rows = rows[new]
     totals = np.bincount(rows, weights=chances)
     return Outcomes(
@@ -121,7 +136,7 @@ def merge_equal(outcomes: Outcomes, terminal: NDArray[np.bool_]) -> Outcomes:
 
 
 def _in_order(name: str, table: Sequence[Any] | Mapping[int, Any]) -> list[Any]:
-    if isinstance(table, Mapping):
+    if type(table) is not list and isinstance(table, Mapping):  # the second question takes longer
         missing = [key for key in range(len(table)) if key not in table]
         if missing:
             raise InputError(name, f"have the keys 0..{len(table) - 1}", f"no key {missing[0]}")

@@ -46,17 +46,14 @@ def inventory(
     """
     refuse_large("capacity", capacity, capacity * capacity * len(demand))
 
-    def week(stock: int, order: int, wanted: int) -> tuple[int, float]:
-        ordered = min(order, capacity - stock)
-        sold = min(stock + ordered, wanted)
-        left = stock + ordered - sold
-        return left, price * sold - cost * ordered - holding * left - stock_out * (wanted - sold)
+    def outcomes_of(stock: int, order: int) -> list[tuple[float, int, float, bool]]:
+        ordered, found = min(order, capacity - stock), list[tuple[float, int, float, bool]]()
+        for wanted, chance in enumerate(demand):
+            sold = min(stock + ordered, wanted)
+            left = stock + ordered - sold
+            earned = price * sold - cost * ordered - holding * left - stock_out * (wanted - sold)
+            found.append((chance, left, earned, False))
+        return found
 
-    outcomes = [
-        [
-            [(chance, *week(stock, order, wanted), False) for wanted, chance in enumerate(demand)]
-            for order in range(capacity + 1)
-        ]
-        for stock in range(capacity + 1)
-    ]
+    outcomes = [[outcomes_of(stock, order) for order in range(capacity + 1)] for stock in range(capacity + 1)]
     return FiniteMDP.from_outcomes(outcomes, start=start, horizon=weeks, discount=discount)
