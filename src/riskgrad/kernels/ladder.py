@@ -31,29 +31,22 @@ def _settle_ties(values: FloatArray, order: NDArray[np.intp]) -> None:
 
 
 @kernel
-def build_ladder(
-    values: FloatArray, order: NDArray[np.intp], weights: FloatArray, literal: bool
-) -> tuple[FloatArray, FloatArray, FloatArray, bool]:
-    """Give the steps between the sorted returns of each row, and the estimated mass above each step.
+def find_steps(values: FloatArray, order: NDArray[np.intp]) -> tuple[FloatArray, FloatArray, bool]:
+    """Give the steps between the sorted returns of each row.
 
     Args:
-        values: returns [B, m], or [1, m] shared by all rows of weights.
-        order: indices that sort them in ascending order, of the same shape; changed in place, so that equal returns
-            are in the order of their indices, on which the rounding of sums of weights depends.
-        weights: ratios psi [B, m].
-        literal: whether the mass above a step is that of `eq:hat_rho_H1`; otherwise it is the self-normalized one.
+        values: returns [B, m].
+        order: indices that sort them in ascending order [B, m]; changed in place, so that equal returns are in the
+            order of their indices, on which the rounding of sums of weights depends.
 
     Returns:
-        the smallest return of each row ([B], or [1] when shared), the steps R_(i) - R_(i-1) for i = 2..m ([B, m - 1],
-        or [1, m - 1] when shared), the estimated mass S_i at or above R_(i) [B, m - 1], and whether all returns are
-        within LARGEST_RETURN and all rows have weights of at least 0 with a finite positive sum.
+        the smallest return of each row [B], the steps R_(i) - R_(i-1) for i = 2..m [B, m - 1], and whether all returns
+        are within LARGEST_RETURN.
     """
-    count, size = weights.shape
-    owners = len(values)
-    lowest, steps = np.empty(owners), np.empty((owners, size - 1))
-    levels = np.empty((count, size - 1))
+    count, size = values.shape
+    lowest, steps = np.empty(count), np.empty((count, size - 1))
     sound = True
-    for b in range(owners):
+    for b in range(count):
         previous, ties = values[b, order[b, 0]], 0
         lowest[b] = previous
         for i in range(1, size):
@@ -64,8 +57,27 @@ def build_ladder(
         if ties > 0:
             _settle_ties(values[b], order[b])
         sound &= abs(lowest[b]) <= LARGEST_RETURN and abs(previous) <= LARGEST_RETURN
+    return lowest, steps, sound
+
+
+@kernel
+def find_masses(order: NDArray[np.intp], weights: FloatArray, literal: bool) -> tuple[FloatArray, bool]:
+    """Give the estimated mass at or above each return but the smallest, in ascending order of the returns.
+
+    Args:
+        order: indices that sort the returns in ascending order [B, m], or [1, m] for returns that all rows share.
+        weights: ratios psi [B, m].
+        literal: whether the mass is that of `eq:hat_rho_H1`; otherwise it is the self-normalized one.
+
+    Returns:
+        the mass S_i for i = 2..m [B, m - 1], and whether all rows have weights of at least 0 with a finite positive
+        sum.
+    """
+    count, size = weights.shape
+    levels = np.empty((count, size - 1))
+    sound = True
     for b in range(count):
-        rank = order[b if owners > 1 else 0]
+        rank = order[b if len(order) > 1 else 0]
         least, total = np.inf, 0.0
         if literal:
             for i in range(size - 1):
@@ -88,4 +100,4 @@ def build_ladder(
                 levels[b, i] /= total
         # a NaN weight makes the total NaN, an infinite one makes it infinite
         sound &= least >= 0.0 and total > 0.0 and np.isfinite(total)
-    return lowest, steps, levels, sound
+    return levels, sound

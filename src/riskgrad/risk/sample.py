@@ -181,26 +181,33 @@ def weighted_distorted_mean(g: DistortionFunction, sample: Sample, *, literal: b
     values, weights, size = sample.values, sample.weights, sample.size
     if weights is None:  # at equal weights both are the on-policy estimator
         return distorted_mean(g, values)
-    from riskgrad.kernels.ladder import build_ladder  # noqa: PLC0415 - brings numba, which unweighted estimates do not need
+    from riskgrad.kernels.ladder import find_masses  # noqa: PLC0415 - brings numba, which others do not need
 
     full = (*sample.shape, size)
     rows = np.ascontiguousarray(np.broadcast_to(weights, full)).reshape(-1, size)
     shared = values.size == size  # then one sort serves every row of weights
     table = np.ascontiguousarray(values if shared else np.broadcast_to(values, full)).reshape(-1, size)
-    order = np.argsort(table, axis=1) if shared else None
+    climbed = _climb(table) if shared else None
     result = np.empty(len(rows))
     step = max(1, BLOCK // size)
     for start in range(0, len(rows), step):
         block = slice(start, start + step)
-        owned = table if shared else table[block]
-        ranks = np.argsort(owned, axis=1) if order is None else order
-        lowest, steps, levels, sound = build_ladder(owned, ranks, rows[block], literal)
-        if not sound:
+        order, lowest, steps, usable = climbed or _climb(table[block])
+        levels, sound = find_masses(order, rows[block], literal)
+        if not (usable and sound):
             refuse_bad_values(values)
             refuse_bad_weights(weights)
         subscripts = "bm,m->b" if shared else "bm,bm->b"
         result[block] = lowest + np.einsum(subscripts, g.at(levels), steps[0] if shared else steps)
     return result.reshape(sample.shape)[()]
+
+
+def _climb(values: FloatArray) -> tuple[NDArray[np.intp], FloatArray, FloatArray, bool]:
+    """Sort each row of returns [B, m]; give the order, the smallest, the steps between them, and if all are usable."""
+    from riskgrad.kernels.ladder import find_steps  # noqa: PLC0415 - as above
+
+    order = np.argsort(values, axis=1)
+    return order, *find_steps(values, order)
 
 
 def upper_masses(sample: Sample, order: NDArray[np.intp]) -> FloatArray:
