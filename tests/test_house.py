@@ -63,6 +63,7 @@ BRITISH = (
     r"\blearnt\b",
 )
 
+TEN = 10  # lines of code that stand in two places are one place too many
 WRITTEN = {".py", ".md", ".html", ".css", ".toml", ".yml"}
 
 
@@ -150,6 +151,23 @@ def test_abilities_are_declared_and_not_guessed():
         if named(path) not in INPUT and is_guess(node, parts)
     ]
     assert not found, in_lines(found)
+
+
+def code_lines(path):
+    """Give the lines of a file that do or say something, with their numbers: no comments, imports or parameters."""
+    passed_over = re.compile(r"\s*(?:#|from \S+ import|import |\w+: .*,$|[\])},]*$)")
+    numbered = enumerate(path.read_text().splitlines(), start=1)
+    return [(number, line.strip()) for number, line in numbered if not passed_over.match(line)]
+
+
+def test_nothing_is_written_twice():
+    homes = defaultdict(list)
+    for path in FILES:
+        lines = code_lines(path)
+        for i in range(len(lines) - TEN + 1):
+            homes[tuple(text for _, text in lines[i : i + TEN])].append(f"{named(path)}:{lines[i][0]}")
+    assert len(homes) > 10_000
+    assert not (twice := [" ~ ".join(places) for places in homes.values() if len(places) > 1]), in_lines(twice)
 
 
 def test_numba_is_known_in_its_folder_alone():
