@@ -200,7 +200,7 @@ class Options:
     risk_path: "RiskPath | str | None" = option(
         "auto",
         str,
-        "Part of the run on the way to the measure, such as 0.5 (from the mean), square:0.5 (from the worse of two "
+        "Part of the run that the path to the measure takes, such as 0.5 (from the mean), square:0.5 (the worse of two "
         "episodes) or levels:0.5 (through smaller tails); none; auto is a race of them for the critic's tables, "
         "levels:0.5 for its networks and a measure of a bad tail, otherwise square:0.5, and none for the paper's "
         "schedule or a measure that is neutral or no distortion.",

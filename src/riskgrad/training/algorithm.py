@@ -158,7 +158,7 @@ class Algorithm(ABC):
         needs_density: whether the policy must have a density, for ratios or scores.
         needs_steps: whether the source must keep the steps of its episodes.
         takes_log: whether it can learn from logged episodes.
-        races: whether several ways to the measure are tried side by side.
+        races: whether several paths to the measure are tried side by side.
         sharpens: whether held-out episodes also choose how sharp the kept policy is.
         least_episodes: the fewest episodes of an estimate, however small the budget.
         preference: "auto" takes the largest among the algorithms that can train (`prefer`); 0 is never taken.
