@@ -16,7 +16,7 @@ from riskgrad.kernels.arrays import ZERO
 from riskgrad.kernels.compile import helper, inline_helper
 from riskgrad.kernels.elementary import exp, fma, rough_exp, tanh
 from riskgrad.kernels.formulas import LOWEST, exp_within
-from riskgrad.kernels.layers import TOGETHER, Room, run_layers
+from riskgrad.kernels.layers import TOGETHER, Workspace, run_layers
 from riskgrad.kernels.streams import Words
 from riskgrad.types import FloatArray, IntArray
 
@@ -144,7 +144,7 @@ def run_networks_in_turn(
     live: int,
     widths: IntArray,
     relu: bool,
-    room: Room,
+    work: Workspace,
 ) -> None:
     """Write the logits units[0, :n_out] of deeper networks, thetas[rows], from the entries of observations.
 
@@ -157,13 +157,13 @@ def run_networks_in_turn(
         for b in range(size):
             lane = order[first + b]
             for k in range(counts[lane]):
-                room.indices[b, k], room.values[b, k] = indices[k, lane], entries[k, lane]
-            room.rows[b], room.counts[b] = rows[lane], counts[lane]
-        run_layers(thetas, room, size, widths, relu)
+                work.indices[b, k], work.values[b, k] = indices[k, lane], entries[k, lane]
+            work.rows[b], work.counts[b] = rows[lane], counts[lane]
+        run_layers(thetas, work, size, widths, relu)
         for b in range(size):
             lane = order[first + b]
             for a in range(n_out):
-                units[0, a, lane] = room.units[b * n_out + a]
+                units[0, a, lane] = work.units[b * n_out + a]
             if n_out == 2:
                 units[0, 0, lane] = units[0, 1, lane] - units[0, 0, lane]
 
