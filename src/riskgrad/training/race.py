@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from riskgrad.critic.actor import Advice, advise, gradient_of, move_table, table_of
+from riskgrad.critic.assessment import Assessment, assess, gradient_of, move_table, table_of
 from riskgrad.critic.graph import Sweeper, ValueGraph
 from riskgrad.critic.log import Block
-from riskgrad.critic.returns import advise_by_returns
+from riskgrad.critic.returns import assess_by_returns
 from riskgrad.kernels.compile import Answer, Item, cores, in_threads
 from riskgrad.paths import MeasurePath
 from riskgrad.policy.memory import Memory
@@ -59,7 +59,7 @@ class Race:
         self.arms: dict[str, Arm] = dict(state.arms) or dict.fromkeys(self._paths, first)
         self._batches: dict[str, Steps] = {}
         self._blocks: dict[str, Block] = {}
-        self._advice: dict[str, Advice] = {}
+        self._assessments: dict[str, Assessment] = {}
         self._held_out, self._notes, self._steps, self._sharpness = 0, (), 0, 1.0
 
     def play(self, episodes: int, with_before: bool = False) -> None:
@@ -98,7 +98,7 @@ class Race:
         def climb_one(sweeper: Sweeper, name: str) -> None:
             sweeper.go_astray(table_of(policy, self.arms[name].theta, rows))
             for _ in range(self._steps):
-                self._move(name, self._advise(sweeper, name), trust)
+                self._move(name, self._assess(sweeper, name), trust)
 
         self._in_threads(climb_one, list(self.arms))
 
@@ -150,8 +150,8 @@ class Race:
             if step % ASTRAY_EVERY == 0:
                 sweeper.go_astray(table_of(policy, theta, rows))
             measure = path.measure(path.weight(step, RESTART_STEPS))
-            advice = advise(sweeper, policy, theta, measure, bonus * (1.0 - step / RESTART_STEPS))
-            theta = move_table(theta, advice, RESTART_TRUST)
+            assessment = assess(sweeper, policy, theta, measure, bonus * (1.0 - step / RESTART_STEPS))
+            theta = move_table(theta, assessment, RESTART_TRUST)
         return theta
 
     def climb_by_returns(self, trust: float) -> None:
@@ -159,7 +159,7 @@ class Race:
         self._steps = 1
         for name, arm in self.arms.items():
             policy, batch = self._state.policy, self._batches[name]
-            advice = advise_by_returns(
+            assessment = assess_by_returns(
                 self._graph,
                 self._before,
                 policy,
@@ -169,7 +169,7 @@ class Race:
                 batch,
                 self._blocks[name],
             )
-            self._move(name, advice, trust)
+            self._move(name, assessment, trust)
 
     def _measure(self, name: str) -> Any:
         path = self._paths[name]
@@ -179,17 +179,17 @@ class Race:
     def _bonus(self) -> float:
         return self._problem.bonus_share(self._state)
 
-    def _advise(self, sweeper: Sweeper, name: str) -> Advice:
-        return advise(sweeper, self._state.policy, self.arms[name].theta, self._measure(name), self._bonus)
+    def _assess(self, sweeper: Sweeper, name: str) -> Assessment:
+        return assess(sweeper, self._state.policy, self.arms[name].theta, self._measure(name), self._bonus)
 
-    def _move(self, name: str, advice: Advice, trust: float) -> None:
+    def _move(self, name: str, assessment: Assessment, trust: float) -> None:
         """Move one ascent: a table of preferences along the natural gradient, any other policy by the run's ascent."""
         arm, policy = self.arms[name], self._state.policy
-        self._advice.setdefault(name, advice)
+        self._assessments.setdefault(name, assessment)
         if policy.table_shape is not None:
-            self.arms[name] = replace(arm, theta=move_table(arm.theta, advice, trust))
+            self.arms[name] = replace(arm, theta=move_table(arm.theta, assessment, trust))
         else:
-            gradient = gradient_of(policy, arm.theta, advice)
+            gradient = gradient_of(policy, arm.theta, assessment)
             self.arms[name] = Arm(*self._problem.ascent.step(arm.theta, gradient, arm.moments))
 
     def decide(self) -> None:
@@ -244,8 +244,8 @@ class Race:
 
     def _describe(self, name: str) -> Mapping[str, Any]:
         """Give the record of the ascent that leads."""
-        values, risk, advice = self._batches[name].values, self._problem.risk, self._advice[name]
-        weights = advice.weights
+        values, risk, assessment = self._batches[name].values, self._problem.risk, self._assessments[name]
+        weights = assessment.weights
         return {
             "risk": float(risk.estimate(values)),
             "mean": float(np.mean(values)),
@@ -255,8 +255,8 @@ class Race:
             "way": name,
             "gradient_norm": math.sqrt(float(np.sum(weights * weights))),
             "gradient_error": None,
-            "randomness": advice.randomness,
-            "foreseen": advice.foreseen,
+            "randomness": assessment.randomness,
+            "foreseen": assessment.foreseen,
             "ess": float(len(values)),
             "steps": self._steps,
             "events": [],

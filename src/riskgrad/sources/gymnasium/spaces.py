@@ -57,8 +57,8 @@ class ObservationReader:
         """The number of states, or the length of a vector."""
         return self.gives.n if isinstance(self.gives, States) else self.gives.size
 
-    def room(self, count: int) -> NDArray[Any]:
-        """Give an array of zeros for `count` observations: states [count], or vectors [count, k]."""
+    def allocate(self, count: int) -> NDArray[Any]:
+        """Make an array of zeros for `count` observations: states [count], or vectors [count, k]."""
         return np.zeros(count, dtype=np.int64) if isinstance(self.gives, States) else np.zeros((count, self.size))
 
 
