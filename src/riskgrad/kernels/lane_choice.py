@@ -24,7 +24,7 @@ DOUBT = 1e-4  # larger than the error of u (1 + rough_exp(x)) where it is near 1
 
 
 @helper
-def bend_lanes(units: FloatArray, row: int, unit: int, count: int, relu: bool) -> None:
+def activate_lanes(units: FloatArray, row: int, unit: int, count: int, relu: bool) -> None:
     """Apply the activation to units[row, unit, :count]."""
     if relu:
         for i in range(count):
@@ -76,7 +76,7 @@ def run_later_layers(
     row, first = ZERO, (widths[0] + (1 if bias else 0)) * widths[1]
     for i in range(1, len(widths) - 1):
         for unit in range(widths[i]):
-            bend_lanes(units, row, unit, live, relu)
+            activate_lanes(units, row, unit, live, relu)
         weigh_lanes(weights, first, bias, units, row, widths[i], units, 1 - row, widths[i + 1], live)
         row, first = 1 - row, first + (widths[i] + (1 if bias else 0)) * widths[i + 1]
     return row

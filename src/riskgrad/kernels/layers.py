@@ -157,7 +157,7 @@ def _add_later_layer(
 
 
 @inline_helper
-def _bend(work: Workspace, count: int, relu: bool) -> None:
+def _activate(work: Workspace, count: int, relu: bool) -> None:
     """Write the activations of the first `count` units to the inputs, for the next layer."""
     if relu:
         for j in range(count):
@@ -194,4 +194,4 @@ def run_layers(thetas: FloatArray, work: Workspace, n: int, sizes: IntArray, rel
             )
         start += (n_in + 1) * n_out
         if layer < last:
-            _bend(work, n * n_out, relu)
+            _activate(work, n * n_out, relu)
