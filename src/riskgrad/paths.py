@@ -167,8 +167,8 @@ def _read(text: str, risk: RiskMeasure, schedule: str) -> RiskPath | None:
     start, _, part = word.rpartition(":")
     try:
         length = float(part)
-    except ValueError as problem:
-        raise InputError("risk_path", RULE, text) from problem
+    except ValueError as error:
+        raise InputError("risk_path", RULE, text) from error
     if start not in ("", "square", "levels"):
         raise InputError("risk_path", RULE, text)
     return {"square": SquarePath, "levels": LevelPath}.get(start, float)(length)

@@ -11,7 +11,7 @@ import numpy as np
 
 from riskgrad.critic.assessment import Assessment, table_of
 from riskgrad.critic.graph import Sweeper, ValueGraph
-from riskgrad.critic.log import Block
+from riskgrad.critic.log import LogBlock
 from riskgrad.critic.utility import find_utility
 from riskgrad.kernels.formulas import log_of
 from riskgrad.policy import Policy
@@ -29,7 +29,7 @@ def assess_by_returns(
     risk: RiskMeasure,
     bonus: float,
     batch: Steps,
-    block: Block,
+    block: LogBlock,
 ) -> Assessment:
     """Compute from the returns of a batch what each action of the policy that played it gains.
 
@@ -55,7 +55,7 @@ def assess_by_returns(
     return Assessment(table, gains, visits / episodes, randomness)
 
 
-def _values_of(graph: ValueGraph, table: FloatArray, risk: RiskMeasure, block: Block) -> FloatArray:
+def _values_of(graph: ValueGraph, table: FloatArray, risk: RiskMeasure, block: LogBlock) -> FloatArray:
     """Give a model's values [N] at the steps of a batch that the model was not learned from."""
     sweeper = Sweeper(graph)
     utility = find_utility(risk, graph.ends, sweeper.law(table))

@@ -77,7 +77,7 @@ class State:
 @checks_calls
 @dataclass(frozen=True)
 class Info:
-    """The record of one step.
+    """The record of one iteration.
 
     Attributes:
         line: what to record: risk, mean, gradient_norm, gradient_error, ess, events ...
@@ -285,8 +285,8 @@ def _read_words(text: str, words: str) -> dict[str, Any]:
         key, _, value = word.partition("=")
         try:
             options[key.strip().replace("-", "_")] = json.loads(value)
-        except json.JSONDecodeError as problem:
-            raise InputError("algorithm", FORM, text) from problem
+        except json.JSONDecodeError as error:
+            raise InputError("algorithm", FORM, text) from error
     return options
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from riskgrad.critic.assessment import Assessment, assess, gradient_of, move_table, table_of
 from riskgrad.critic.graph import Sweeper, ValueGraph
-from riskgrad.critic.log import Block
+from riskgrad.critic.log import LogBlock
 from riskgrad.critic.returns import assess_by_returns
 from riskgrad.kernels.compile import Answer, Item, cores, in_threads
 from riskgrad.paths import MeasurePath
@@ -58,7 +58,7 @@ class Race:
         first = Arm(state.theta, problem.ascent.start(problem.dim))
         self.arms: dict[str, Arm] = dict(state.arms) or dict.fromkeys(self._paths, first)
         self._batches: dict[str, Steps] = {}
-        self._blocks: dict[str, Block] = {}
+        self._blocks: dict[str, LogBlock] = {}
         self._assessments: dict[str, Assessment] = {}
         self._held_out, self._notes, self._steps, self._sharpness = 0, (), 0, 1.0
 
@@ -263,10 +263,10 @@ class Race:
         }
 
 
-def block_of(batch: Steps, memory: Memory | None) -> Block:
+def block_of(batch: Steps, memory: Memory | None) -> LogBlock:
     """Give a batch as the log keeps it, with the states of the environment."""
     states = batch.observations if memory is None else memory.plain(batch.observations)
-    return Block(
+    return LogBlock(
         lengths=np.diff(batch.offsets).astype(np.int32),
         ended=batch.ended,
         states=states.astype(np.int32),
