@@ -103,11 +103,11 @@ def plan_training(
         check_normalizable(source, policy, given.needs_steps or given.takes_log)
     cost = algorithm.episodes * algorithm.count_estimates(bonus > 0.0)
     if options.max_episodes is not None:
-        first = pilot + first_cost(rescales, policy)
-        iterations = afford_iterations(options, cost, first, algorithm, has_states)
+        iterations = afford_iterations(options, cost, pilot + first_cost(rescales, policy), algorithm, has_states)
     judgments, least = algorithm.count_judgments(iterations, has_states), least_held_out(algorithm, has_states)
     held_out = count_held_out(options.held_out, iterations, cost, judgments, least)
     ascent = _find_ascent(policy, defaults.step, options, theorem)
+    known = replace(known, start=digest(theta), step_size=describe(ascent))
     start = State(0, policy, theta, ascent.start(policy.dim))
     races = algorithm.races and has_states
     problem = Problem(
@@ -185,8 +185,6 @@ def _complete_settings(known: Settings, problem: Problem, algorithm: Algorithm, 
         risk_path=str(problem.path) if len(problem.paths) == 1 else AUTO,
         entropy=problem.entropy,
         held_out=problem.judging_episodes,
-        start=digest(problem.start),
-        step_size=describe(problem.ascent),
         normalize=problem.normalize,
         iterations=problem.iterations,
         **others,
