@@ -66,7 +66,7 @@ class Rule(NamedTuple):
 
 @checks_calls
 @dataclass(frozen=True, slots=True)
-class Facts:
+class OptionFacts:
     """What is known of an option besides its name.
 
     Attributes:
@@ -112,12 +112,12 @@ def option(
         panel: the heading under which the command line lists the option.
     """
     decided_later = isinstance(default, Rule) or paper is not _SAME
-    facts = Facts(default, default if paper is _SAME else paper, flag, help, panel, check)
+    facts = OptionFacts(default, default if paper is _SAME else paper, flag, help, panel, check)
     return field(default=None if decided_later else default, metadata={_FACTS: facts})
 
 
 @checks_kinds
-def facts_of(kind: Any) -> dict[str, Facts]:
+def facts_of(kind: Any) -> dict[str, OptionFacts]:
     """Give the facts of the options of a dataclass, by name, in order."""
     return {one.name: one.metadata[_FACTS] for one in fields(kind) if _FACTS in one.metadata}
 
@@ -130,7 +130,7 @@ def check_options(options: Any) -> None:
             facts.check(name, value)
 
 
-def default_of(facts: Facts, schedule: str, circumstances: Any = None, owner: Any = None) -> Any:
+def default_of(facts: OptionFacts, schedule: str, circumstances: Any = None, owner: Any = None) -> Any:
     """Give the default of an option under a schedule; a rule gets the circumstances and the owner of the option."""
     value = facts.paper if schedule == "paper" else facts.default
     return value.value(circumstances, owner) if isinstance(value, Rule) else value
@@ -200,7 +200,7 @@ class Options:
     risk_path: "RiskPath | str | None" = option(
         "auto",
         str,
-        "Part of the run on the way to the measure, such as 0.5 (from the mean), square:0.5 (from the worse of two "
+        "Part of the run that the path to the measure takes, such as 0.5 (from the mean), square:0.5 (the worse of two "
         "episodes) or levels:0.5 (through smaller tails); none; auto is a race of them for the critic's tables, "
         "levels:0.5 for its networks and a measure of a bad tail, otherwise square:0.5, and none for the paper's "
         "schedule or a measure that is neutral or no distortion.",

@@ -63,4 +63,4 @@ def test_no_way_crosses_the_letters_of_a_map(cliff_run):
     assert {"S", "G"} <= {note.get_text() for note in axis.texts}
     assert len(axis.lines) == 1
     assert crossed(axis) == []
-    assert [mark.text for mark in drawn.legend] == ["visits", "frequent ways", "choice"]
+    assert [mark.text for mark in drawn.legend] == ["visits", "frequent routes", "choice"]

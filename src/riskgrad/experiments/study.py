@@ -19,7 +19,7 @@ import numpy as np
 
 from riskgrad.backend import Backend
 from riskgrad.checks import check_count, check_path
-from riskgrad.crew import Crew, Progress, Training, refuse_unknown_options
+from riskgrad.crew import Crew, ProgressCallback, Training, refuse_unknown_options
 from riskgrad.errors import InputError
 from riskgrad.evaluation.seeds import Aggregate, aggregate_seeds, compare_seeds
 from riskgrad.experiments.record import Record, describe_options, read_record, refuse_other_experiment, write_record
@@ -226,7 +226,7 @@ def experiment(
     backend: str | Backend | None = None,
     folder: str | Path | None = None,
     resume: str | Path | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
     **training: Any,
 ) -> Experiment:
     """Train every measure with every seed, and summarize the results over the seeds.

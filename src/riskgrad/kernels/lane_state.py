@@ -98,7 +98,7 @@ lane_column = cast("Callable[[Any, int], Any]", intrinsic(_generate_lane_column)
 
 
 @helper
-def empty_lanes(state_size: int, n_features: int, widest: int, n_weights: int) -> LaneState:
+def make_lanes(state_size: int, n_features: int, widest: int, n_weights: int) -> LaneState:
     """Make the arrays of the lanes, which are all free, with room for n_weights parameters in each."""
     indices = np.zeros((n_features, LANES), dtype=np.int64)
     counts, items = np.empty(LANES, dtype=np.int64), np.empty(LANES, dtype=np.int64)

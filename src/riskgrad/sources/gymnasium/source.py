@@ -258,7 +258,7 @@ class GymnasiumSource(Source):
             lots = [replace(lot, room=find_room() * len(lot.rows) // total) for lot in lots]
         work = LocalWork(self._player, batch, lambda: self._parcel)
         try:
-            return self._player.watch(self.backend.map(work, lots))
+            return self._player.note_lengths(self.backend.map(work, lots))
         except CallError as lost:
             raise self._find_episode(lots[lost.task], lost) from lost
         except (pickle.PicklingError, AttributeError, TypeError) as error:
