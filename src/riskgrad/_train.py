@@ -8,11 +8,13 @@ bonus for random actions that falls to 0; the run says so in its notes. With `sc
 bonus and one step per batch.
 """
 
+import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ParamSpec
 
+from riskgrad.kinds import refuse_unbound
 from riskgrad.paths import choose_path
 from riskgrad.policy.base import describe_policy
 from riskgrad.risk import RiskMeasure, parse
@@ -48,7 +50,15 @@ def with_signature_of(call: Callable[Given, TrainCall]) -> Callable[[Callable[..
     """Give a function the signature of a dataclass, for editors, `help` and type checkers; list it in the docstring."""
 
     def decorate(function: Callable[..., Run]) -> Callable[Given, Run]:
-        train: Any = function
+        @functools.wraps(function)
+        def checked(*args: Any, **given: Any) -> Run:
+            try:
+                return function(*args, **given)
+            except TypeError:
+                refuse_unbound(train, args, given)
+                raise
+
+        train: Any = checked
         train.__signature__ = inspect.signature(call).replace(return_annotation=Run)
         lines = (f"{name}: {facts.help}" for name, facts in facts_of(TrainOptions).items())
         train.__doc__ = f"{function.__doc__}".replace("given: OPTIONS", "\n        ".join(lines))

@@ -132,7 +132,7 @@ class Stopped(KeyboardInterrupt):
 
 def find_nearest(word: str, known: Iterable[str]) -> str | None:
     """Give the known word that a misspelled one is nearest to; None if it is near to none."""
-    return next(iter(difflib.get_close_matches(word.lower(), sorted(known), n=1, cutoff=0.5)), None)
+    return next(iter(difflib.get_close_matches(word.lower(), sorted(known), n=1, cutoff=0.6)), None)
 
 
 def refuse_unknown_keyword(function: str, got: Iterable[str], known: Iterable[str]) -> None:

@@ -50,8 +50,12 @@ INNER = (
         "random.episode_words",
         "random.mix",
     ),
-    *("settings.Rule", "settings.check_options", "settings.default_of", "settings.describe_env_options"),
-    *("settings.facts_of", "settings.option", "settings.plain_number", "settings.read_options"),
+    *(
+        "settings.Rule",
+        "settings.check_options",
+        "settings.default_of",
+    ),
+    *("settings.facts_of", "settings.option", "settings.read_options"),
     *(
         "sources.LoggedEpisodes",
         "sources.check_fit",

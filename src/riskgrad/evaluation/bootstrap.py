@@ -163,7 +163,7 @@ def _flag_few(measure: RiskMeasure, sample: Masses) -> str | None:
     if parts[heaviest] >= second / 2.0:
         deciding = min(deciding, float(sample.masses[heaviest] ** 2 / sample.squares[heaviest]))
     if deciding < ENOUGH - 1e-6:
-        return f"about {deciding:.0f} of {sample.size:.0f} episodes decide it; want {ENOUGH}"
+        return f"about {deciding:.0f} of {sample.size:,.0f} episodes decide it; want {ENOUGH}"
     return None
 
 

@@ -211,7 +211,9 @@ class Experiment:
         return "".join(html_table(one.rows, title=one.title, header=one.header) for one in self.texts())
 
     def __repr__(self) -> str:
-        return f"<Experiment: {len(self.risks)} measures x {len(self.seeds)} seeds on {self.episodes:,} fresh episodes>"
+        measures = f"{len(self.risks)} measure{'s' if len(self.risks) > 1 else ''}"
+        seeds = f"{len(self.seeds)} seed{'s' if len(self.seeds) > 1 else ''}"
+        return f"<Experiment: {measures} x {seeds} on {self.episodes:,} fresh episodes>"
 
 
 @checks_kinds

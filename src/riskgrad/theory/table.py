@@ -210,7 +210,7 @@ def _measure_rows(
         ),
         BoundRow(
             symbol="directions (lm:bias_SF_2)",
-            meaning="squared error from the choice of directions",
+            meaning="squared error from drawing few directions",
             literal=literal.gradient.direction_variance if literal else None,
             sharp=sharp.gradient.direction_variance,
             measured=seen.direction_variance / n if seen else None,

@@ -325,7 +325,7 @@ def set_options(kind: Any, given: Mapping[str, Any]) -> Algorithm:
         if name not in known and value is not None:
             near = find_nearest(name, known)
             advice = f"it has {', '.join(known)}" if near is None else f"did you mean {near!r}?"
-            raise InputError(name, f"not be given for the algorithm {kind.name}, which has none", value, advice)
+            raise InputError(name, f"be an option of the algorithm {kind.name}, to which it was given", value, advice)
     return kind(**{name: value for name, value in given.items() if name in known})
 
 

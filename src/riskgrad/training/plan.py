@@ -5,19 +5,22 @@ the usual batch of 400 a run has four iterations, and learns next to nothing. So
 80 iterations, as far as the measure allows: its tail must hold an episode or two.
 """
 
+import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 
 from riskgrad.ascent import Ascent, parse_ascent
+from riskgrad.checks import plain_number
 from riskgrad.errors import InputError
 from riskgrad.paths import LevelPath, MeasurePath, choose_path, choose_paths
 from riskgrad.policy import Policy
 from riskgrad.random import Purpose, Stream
 from riskgrad.risk import RiskMeasure
-from riskgrad.settings import Options, Settings, TrainOptions, default_of, describe_env_options, facts_of
+from riskgrad.settings import Options, Settings, TrainOptions, default_of, facts_of
 from riskgrad.sources import Source
 from riskgrad.theory import Schedule
 from riskgrad.theory import schedule as schedule_of_theorem
@@ -205,6 +208,19 @@ def _describe_options(options: TrainOptions, algorithm: Algorithm) -> dict[str, 
         "seed": int(options.seed),
         "given": tuple(given),
     }
+
+
+def describe_env_options(options: Mapping[str, Any] | None) -> tuple[dict[str, Any] | None, str | None]:
+    """Give an environment's options as they are where a file can hold them, otherwise in words."""
+    if options is None:
+        return None, None
+    plain = {name: plain_number(value) for name, value in options.items()}
+    try:
+        if json.loads(json.dumps(plain, allow_nan=False)) == plain:
+            return plain, None
+    except (TypeError, ValueError):
+        pass
+    return None, ", ".join(f"{name}={describe(value)}" for name, value in options.items())
 
 
 def usual_step(policy: Policy) -> float:

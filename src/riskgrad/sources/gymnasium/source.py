@@ -85,7 +85,11 @@ class GymnasiumSource(Source):
         step_timeout: float | None = None,
     ) -> None:
         steps = None if horizon is None else check_count("horizon", horizon)
-        self._discount, self.greedy, self._own_backend = check_discount(discount), greedy, isinstance(backend, str)
+        self._discount, self.greedy, self._own_backend = (
+            check_discount("discount", discount),
+            greedy,
+            isinstance(backend, str),
+        )
         workers = parse_backend(backend) if isinstance(backend, str) else Serial() if backend is None else backend
         if not isinstance(workers, Backend):
             raise InputError(
