@@ -2,8 +2,8 @@
 # matplotlib is only partly typed
 """The ranges of axes and the names in them.
 
-A few extreme values are left out of an axis if they would squash the others, and a caption says so. A name stands
-beside its point, where no line passes and no other name is.
+A few extreme values, and the first iterations of a training, are left out of an axis if they would squash the others,
+and a caption says so. A name stands beside its point, where no line passes and no other name is.
 """
 
 from collections.abc import Sequence
@@ -21,6 +21,8 @@ from riskgrad.types import FloatArray
 
 ROUNDING = 1e-9  # relative difference that rounding may cause between sums in another order
 OUTERMOST = 0.005  # the share of the values at each side that an axis may leave out
+START = 0.05  # the share of a training, its first iterations, that an axis may leave out
+SQUASHED, FILLED = 0.1, 0.25  # it does where all others have less of the height than this, and gives them so much
 REACHES = (6, 12, 20, 30, 45)  # points between a name and its place, the nearest that is free
 ROOM = 3.0  # points around a name that stay free
 
@@ -69,6 +71,37 @@ def fit_heights(axis: Axes, values: FloatArray) -> str:
     room = 0.06 * (high - low)
     axis.set_ylim(low - room, high + room)
     return tell_beyond(values, (low - room, high + room))
+
+
+def fit_curves(axis: Axes, curves: FloatArray, points: FloatArray) -> str:
+    """Set the range of the vertical axis for curves [curves, iterations] and single points; say what lies beyond it.
+
+    The first iterations of a training may lie so far off that nothing could be seen of all others.
+    """
+    first = find_start(curves)
+    shown = np.concatenate([curves[:, first:].ravel(), points])
+    told = fit_heights(axis, shown)
+    if not first:
+        return told
+    start = curves[:, :first][np.isfinite(curves[:, :first])]
+    low, high = axis.get_ylim()
+    ends = [f"down to {write(float(np.min(start)))}"] if np.min(start) < low else []
+    ends += [f"up to {write(float(np.max(start)))}"] if np.max(start) > high else []
+    lines = f"{first} iterations reach" if first > 1 else "iteration reaches"
+    return f" The first {lines} beyond what is shown, {' and '.join(ends)}.{told}"
+
+
+def find_start(curves: FloatArray) -> int:
+    """Give how many iterations at the start of curves [curves, iterations] would squash the others; 0 if none would."""
+    heights = [_height(curves[:, first:]) for first in range(int(START * curves.shape[1]) + 1)]
+    if not ROUNDING * heights[0] < heights[-1] < SQUASHED * heights[0]:
+        return 0
+    return next(first for first, height in enumerate(heights) if heights[-1] >= FILLED * height)
+
+
+def _height(values: FloatArray) -> float:
+    known = values[np.isfinite(values)]
+    return float(np.ptp(known)) if len(known) else 0.0
 
 
 def tell_beyond(values: FloatArray, span: tuple[float, float]) -> str:
