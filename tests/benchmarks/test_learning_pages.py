@@ -175,5 +175,7 @@ def test_the_overview_quotes_reach():
     head = next(iter(cells.values()))
     place = head.index("$d = 1{,}002$")
     answer, others = told("How many parameters can it have?")
-    assert answer.startswith(f"{cells['critic'][place]} of the way at $d = 1{{,}}002$ after 20,000 episodes by the critic")
+    assert answer.startswith(
+        f"{cells['critic'][place]} of the way at $d = 1{{,}}002$ after 20,000 episodes by the critic"
+    )
     assert others.startswith(f'{cells["score"][place]} by `"score"`, {cells["OffP-SF"][place]} by OffP-SF')

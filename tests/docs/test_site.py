@@ -61,7 +61,8 @@ function measure(page) {
     return lines.length > 1 && lines.reduce((sum, box) => sum + box.width, 0) < room;
   }).map(c => c.textContent);
   return { torn, weak: weak(page.body, true), images, wide: page.documentElement.scrollWidth,
-           scrolled: wide.length, tables: wide.filter(w => w[1].includes("scrollwrap")).length, cut: cut(page.querySelector("article"), e => code(e) || table(e)) };
+           scrolled: wide.length, tables: wide.filter(w => w[1].includes("scrollwrap")).length,
+           cut: cut(page.querySelector("article"), e => code(e) || table(e)) };
 }
 async function look(name, widths) {
   const loaded = new Promise(done => frame.onload = done);
