@@ -16,7 +16,7 @@ from matplotlib.path import Path
 from matplotlib.transforms import Bbox
 
 from riskgrad.pages.played import PlayedRun
-from riskgrad.pages.prose import write
+from riskgrad.pages.prose import percent, write
 from riskgrad.types import FloatArray
 
 ROUNDING = 1e-9  # relative difference that rounding may cause between sums in another order
@@ -25,6 +25,8 @@ START = 0.05  # the share of a training, its first iterations, that an axis may 
 SQUASHED, FILLED = 0.1, 0.25  # it does where all others have less of the height than this, and gives them so much
 REACHES = (6, 12, 20, 30, 45)  # points between a name and its place, the nearest that is free
 ROOM = 3.0  # points around a name that stay free
+
+Curve = tuple[FloatArray, FloatArray, FloatArray]  # its line and the ends of its interval, by iteration
 
 
 def common_span(played: Sequence[PlayedRun]) -> tuple[float, float]:
@@ -73,27 +75,30 @@ def fit_heights(axis: Axes, values: FloatArray) -> str:
     return tell_beyond(values, (low - room, high + room))
 
 
-def fit_curves(axis: Axes, curves: FloatArray, points: FloatArray) -> str:
-    """Set the range of the vertical axis for curves [curves, iterations] and single points; say what lies beyond it.
+def fit_curves(axis: Axes, curves: Sequence[Curve], points: FloatArray) -> str:
+    """Set the range of the vertical axis for the curves of a training and single points; say what lies beyond it.
 
-    The first iterations of a training may lie so far off that nothing could be seen of all others.
+    The first iterations may lie so far off that nothing could be seen of all others.
     """
-    first = find_start(curves)
-    shown = np.concatenate([curves[:, first:].ravel(), points])
-    told = fit_heights(axis, shown)
+    first = find_start([middle for middle, _, _ in curves])
+    shown = np.concatenate([*(line[first:] for curve in curves for line in curve), points])
     if not first:
-        return told
-    start = curves[:, :first][np.isfinite(curves[:, :first])]
-    low, high = axis.get_ylim()
-    ends = [f"down to {write(float(np.min(start)))}"] if np.min(start) < low else []
-    ends += [f"up to {write(float(np.max(start)))}"] if np.max(start) > high else []
-    lines = f"{first} iterations reach" if first > 1 else "iteration reaches"
-    return f" The first {lines} beyond what is shown, {' and '.join(ends)}.{told}"
+        return fit_heights(axis, shown)
+    shown = shown[np.isfinite(shown)]
+    room = 0.06 * float(np.ptp(shown))
+    low, high = float(np.min(shown)) - room, float(np.max(shown)) + room
+    axis.set_ylim(low, high)
+    start = np.concatenate([middle[:first] for middle, _, _ in curves])
+    ends = [f"down to {write(float(np.nanmin(start)))}"] if np.nanmin(start) < low else []
+    ends += [f"up to {write(float(np.nanmax(start)))}"] if np.nanmax(start) > high else []
+    share = percent(first / max(len(middle) for middle, _, _ in curves))
+    return f" The first {share} of the iterations reach beyond what is shown, {' and '.join(ends)}."
 
 
-def find_start(curves: FloatArray) -> int:
-    """Give how many iterations at the start of curves [curves, iterations] would squash the others; 0 if none would."""
-    heights = [_height(curves[:, first:]) for first in range(int(START * curves.shape[1]) + 1)]
+def find_start(curves: Sequence[FloatArray]) -> int:
+    """Give how many iterations at the start of some curves would squash the others; 0 if none would."""
+    most = int(START * max(map(len, curves)))
+    heights = [_height(np.concatenate([curve[first:] for curve in curves])) for first in range(most + 1)]
     if not ROUNDING * heights[0] < heights[-1] < SQUASHED * heights[0]:
         return 0
     return next(first for first, height in enumerate(heights) if heights[-1] >= FILLED * height)
