@@ -7,8 +7,8 @@ paper's value where that differs, and one line of help. `rg.train`, the command 
 here and the line where it acts. An algorithm's own options are the fields of its class, made by the same `option`.
 
     Options          what decides the result of a training
-    TrainOptions     these, and how the training is run and kept, which changes no number: what `rg.train` takes
-    Settings         the options with what the rules of their defaults decided, and what else identifies the run
+    TrainOptions     these and, without effect on it, how a training is run and kept: for `rg.train`
+    Settings         the options, with what the rules of defaults decided, and what else identifies a run
 """
 
 from collections.abc import Callable, Mapping, Sequence

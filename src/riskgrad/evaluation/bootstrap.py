@@ -180,7 +180,7 @@ def _flag_unseen(
         moved = DiscreteLaw(np.append(law.values, end), np.append((1.0 - share) * law.probabilities, share))
         if abs(measure.value(moved) - measure.value(law)) > width:
             return (
-                f"a return of {end:g} in {share:.2g} of episodes, which {sample.size:,.0f} may have missed, "
+                f"a return of {end:,g} in {100.0 * share:.2g}% of episodes, which {sample.size:,.0f} may have missed, "
                 f"would move it further"
             )
     return None
