@@ -1,10 +1,13 @@
 """Axes and names: a few values cannot squash the others, and no line passes through a name."""
 
 import numpy as np
+import pytest
 
-from riskgrad.pages.axes import find_range, find_start, fit_curves, tell_beyond, write_apart
+import riskgrad as rg
+from riskgrad.pages.axes import common_span, find_range, find_start, fit_curves, tell_beyond, write_apart
 from riskgrad.pages.grid_map import policy_map
-from riskgrad.pages.played import play_runs
+from riskgrad.pages.played import PlayedRun, play_runs
+from riskgrad.pages.run_figures import distribution
 from riskgrad.pages.style import make_figure
 
 
@@ -29,6 +32,22 @@ def test_one_value_in_two_hundred_cannot_squash_the_others():
     assert find_range(values) == (values[4], 1.0)
     assert tell_beyond(values, (-0.1, 1.1)) == " 1 value lies below what is shown, down to \N{MINUS SIGN}1,000."
     assert find_range(np.array([0.0, 10.0])) == (0.0, 10.0), "half of the values are no outliers"
+
+
+def test_the_mean_of_the_tail_is_on_the_axis_and_a_bar_at_its_edge_stands_for_what_is_not():
+    values = np.concatenate([np.full(5, -90.0), np.linspace(-30.0, -26.0, 1495)])
+    one = PlayedRun("a", None, rg.risk.CVaR(0.1), None, values, None)  # pyright: ignore[reportArgumentType]
+    tail = float(rg.risk.CVaR(0.1).estimate(values))
+    low, _ = common_span([one])
+    assert -90.0 < low < tail < find_range(values)[0], "or the line at the mean of the tail could not be drawn"
+    drawing = distribution(one, 0, common_span([one]))
+    (axis,) = drawing.figure.axes
+    heights = {bar.get_x(): bar.get_height() for bar in axis.patches}
+    assert heights[low] == pytest.approx(5 / 1500)
+    assert "5 values lie below what is shown" in drawing.caption
+    assert drawing.caption.endswith("The bar at the left edge stands for those below.")
+    lines = [float(np.asarray(line.get_xdata())[0]) for line in axis.lines]
+    assert all(low < place < axis.get_xlim()[1] for place in lines)
 
 
 def test_the_start_of_a_training_cannot_squash_the_rest():

@@ -28,6 +28,15 @@ def test_a_shift_of_every_episode_is_a_difference_without_doubt():
         assert row.exact is None
 
 
+def test_an_interval_that_rests_on_few_episodes_is_marked():
+    values = np.random.default_rng(1).normal(size=1_000)
+    measures = [rg.risk.Mean(), rg.risk.CVaR(0.01)]
+    found = compare_played([made("a", values), made("b", values + 0.25)], measures)
+    assert [row.flag for row in found.rows] == [None, "it depends on about 10 of 1,000 episodes; want 20"]
+    assert str(found).endswith("* not to be relied on: it depends on about 10 of 1,000 episodes; want 20")
+    assert str(found).count(" *  ") == found._repr_html_().count(" *</td>") == 1
+
+
 def test_equal_runs_are_even():
     values = np.random.default_rng(1).normal(size=200)
     (row,) = compare_played([made("a", values), made("b", values)], [rg.risk.CVaR(0.2)]).rows

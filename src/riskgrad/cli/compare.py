@@ -39,10 +39,12 @@ def compare(
                 row.risk,
                 *(write(value, row.interval[1] - row.interval[0]) for value in (row.first_value, row.second_value)),
                 write(row.difference, row.interval[1] - row.interval[0]),
-                write_interval(row.interval),
+                write_interval(row.interval) + (" *" if row.flag else ""),
                 certainty(row.better, RESAMPLES),
             )
             for row in found.rows
             if row.second == second
         ]
         print_table(f"{second} against {found.rows[0].first}", columns, rows, numbers=columns[1:])
+    for note in found.footnotes():
+        say(note)

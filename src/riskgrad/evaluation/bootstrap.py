@@ -89,7 +89,7 @@ def bootstrap_intervals(
     ends = np.quantile(results, levels, axis=1, method="weibull")  # a share of levels[0] is expected beyond each end
     found: list[Bootstrap] = []
     for measure, low, high in zip(measures, ends[0].tolist(), ends[1].tolist(), strict=True):
-        flag = _flag_few(measure, masses) or _flag_unseen(measure, masses, (low, high), return_range)
+        flag = flag_few(measure, masses) or _flag_unseen(measure, masses, (low, high), return_range)
         found.append(Bootstrap((low, high), flag))
     return found
 
@@ -141,11 +141,11 @@ def _resample_weighted(
     return np.concatenate(parts, axis=1)
 
 
-def _flag_few(measure: RiskMeasure, sample: Masses) -> str | None:
+def flag_few(measure: RiskMeasure, sample: Masses) -> str | None:
     """Give the flag for too few episodes in the tail, or behind the variance."""
     tail = measure.episodes_counted(max(1, round(sample.size)))
     if tail < ENOUGH - 1e-6:
-        return f"it depends on about {tail:.0f} of {sample.size:.0f} episodes; want {ENOUGH}"
+        return f"it depends on about {tail:.0f} of {sample.size:,.0f} episodes; want {ENOUGH}"
     if not measure.has_influence:
         return "the measure has no influence function, so it is not known how many episodes decide it"
     influence = measure.influence(sample.atoms, sample.masses)

@@ -17,6 +17,7 @@ from matplotlib.transforms import Bbox
 
 from riskgrad.pages.played import PlayedRun
 from riskgrad.pages.prose import percent, write
+from riskgrad.risk import CVaR
 from riskgrad.types import FloatArray
 
 ROUNDING = 1e-9  # relative difference that rounding may cause between sums in another order
@@ -30,8 +31,12 @@ Curve = tuple[FloatArray, FloatArray, FloatArray]  # its line and the ends of it
 
 
 def common_span(played: Sequence[PlayedRun]) -> tuple[float, float]:
-    """Give the range of returns of all runs, a little wider, without the few that would squash the others."""
+    """Give the range of returns of all runs, a little wider, without the few that would squash the others.
+
+    The mean of a run's bad tail is never left out.
+    """
     ends = [find_range(one.values) for one in played]
+    ends += [(float(CVaR(one.tail).estimate(one.values)), high) for one, (_, high) in zip(played, ends, strict=True)]
     low, high = min(low for low, _ in ends), max(high for _, high in ends)
     room = 0.06 * (high - low) or max(1.0, 0.1 * abs(high))
     return low - room, high + room

@@ -20,7 +20,8 @@ import numpy as np
 
 from riskgrad._evaluate import Risks
 from riskgrad.errors import InputError
-from riskgrad.evaluation.bootstrap import CHUNK, RESAMPLES
+from riskgrad.evaluation.bootstrap import CHUNK, RESAMPLES, flag_few
+from riskgrad.evaluation.masses import count_atoms, put_in_bins
 from riskgrad.kinds import checks_calls, checks_kinds
 from riskgrad.markup import html_table, text_table
 from riskgrad.pages.played import EPISODES, PlayedRun, Runs, closing_played, measures_of, name_runs, play_runs
@@ -49,6 +50,7 @@ class Difference:
         interval: (low, high) of the difference, by paired resampling.
         better: probability that the other run is better, given these episodes.
         exact: the exact difference; None where the exact laws are not known.
+        flag: why the interval should not be relied on; None where it may be.
     """
 
     risk: str
@@ -60,6 +62,7 @@ class Difference:
     interval: tuple[float, float]
     better: float
     exact: float | None
+    flag: str | None = None
 
 
 @checks_calls
@@ -92,10 +95,14 @@ class Comparison:
         return {"rows": rows, "episodes": self.episodes, "confidence": self.confidence, "seed": self.seed}
 
     def __str__(self) -> str:
-        return text_table(self._cells(), title=self._title(), header=COMPARED)
+        return "\n".join([text_table(self._cells(), title=self._title(), header=COMPARED), *self.footnotes()])
 
     def _repr_html_(self) -> str:
-        return html_table(self._cells(), title=self._title(), header=COMPARED)
+        return html_table(self._cells(), title=self._title(), header=COMPARED, notes=self.footnotes())
+
+    def footnotes(self) -> list[str]:
+        """Give a line for each reason for which intervals are marked with a star."""
+        return [f"* not to be relied on: {flag}" for flag in dict.fromkeys(row.flag for row in self.rows) if flag]
 
     def _title(self) -> str:
         return f"Against {self.rows[0].first}, on the same {self.episodes:,} episodes"
@@ -106,7 +113,7 @@ class Comparison:
                 row.second,
                 row.risk,
                 f"{write(row.second_value, span)} instead of {write(row.first_value, span)}",
-                f"{write(row.difference, span)}, {write_interval(row.interval)}",
+                f"{write(row.difference, span)}, {write_interval(row.interval)}{' *' if row.flag else ''}",
                 certainty(row.better, RESAMPLES),
             )
             for row in self.rows
@@ -154,6 +161,7 @@ def compare_played(
     table = np.stack([one.values for one in played])
     resampled = resample_measures(table, measures, seed)
     levels = [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0]
+    samples = [put_in_bins(count_atoms(one.values)) for one in played]
     rows: list[Difference] = []
     for index, one in enumerate(played[1:], start=1):
         for row, measure in enumerate(measures):
@@ -171,6 +179,7 @@ def compare_played(
                     interval=(low, high),
                     better=float(np.count_nonzero(apart > 0.0) + np.count_nonzero(apart == 0.0) / 2.0) / RESAMPLES,
                     exact=_exact_difference(measure, played[0], one),
+                    flag=flag_few(measure, samples[0]) or flag_few(measure, samples[index]),
                 )
             )
     return Comparison(tuple(rows), table.shape[1], float(confidence), seed)

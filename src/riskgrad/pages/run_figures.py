@@ -43,6 +43,7 @@ from riskgrad.types import DiscreteLaw, FloatArray, Line
 POINTS = 160  # most points of a line; more could not be seen
 ATOMS = 30  # most distinct returns that get a bar each
 BINS = 40
+EDGE = 60  # the bar at the edge, for returns beyond it, takes this part of the axis
 WIDTH = 1.96  # standard errors to each side, for 95%
 
 
@@ -181,6 +182,9 @@ def distribution(one: PlayedRun, index: int, span: tuple[float, float]) -> Drawi
     strong = _in_tail(one.values, places + widths / 2.0 if binned else places, var, alpha)
     for chosen, alpha_of in ((~strong, 0.35), (strong, 0.95)):
         axis.bar(places[chosen], shares[chosen], widths[chosen], color=run_color(one.hue), alpha=alpha_of, linewidth=0)
+    beyond = float(np.mean(one.values < span[0]))
+    edge = (span[1] - span[0]) / EDGE
+    axis.bar(span[0] + edge / 2.0, beyond, edge, color=run_color(one.hue), alpha=0.95, linewidth=0)
     if exact is not None:
         seen = exact > 0.3 / size
         axis.plot(places[seen], exact[seen], "o", color=INK, markerfacecolor="none", markersize=4)
@@ -192,7 +196,8 @@ def distribution(one: PlayedRun, index: int, span: tuple[float, float]) -> Drawi
     axis.xaxis.set_major_locator(MaxNLocator(6))
     axis.yaxis.set_major_formatter(ticks(percent))
     tail, texts = percent(alpha), (one.write_estimate(CVaR(alpha)), write(var), one.write_estimate(Mean()))
-    legend = [Mark(f"the worst {tail}", one.hue, "bar")] if np.any(strong & (shares > 0.0)) else []
+    dark = np.any(strong & (shares > 0.0) & (places > span[0])) or beyond
+    legend = [Mark(f"the worst {tail}", one.hue, "bar")] if dark else []
     legend.append(Mark("the others" if legend else "episodes", one.hue, "band"))
     # the lines are named in the legend above the figure, where no line crosses the text
     names = (f"CVaR {texts[0]}", f"VaR {texts[1]}", f"mean {texts[2]}")
@@ -212,7 +217,9 @@ def distribution(one: PlayedRun, index: int, span: tuple[float, float]) -> Drawi
         "How its episodes turn out",
         page,
         words,
-        "The scale is logarithmic, so that rare episodes can be seen." + tell_beyond(one.values, span),
+        "The scale is logarithmic, so that rare episodes can be seen."
+        + tell_beyond(one.values, span)
+        + (" The bar at the left edge stands for those below." if beyond else ""),
         legend if exact is None else [*legend, Mark("exact probability", -1, "ring")],
     )
 
