@@ -14,9 +14,9 @@ from typing import Any, cast
 
 import numpy as np
 from numba import types  # pyright: ignore[reportMissingTypeStubs]
-from numba.extending import intrinsic, register_jitable  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
+from numba.extending import intrinsic  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 
-from riskgrad.kernels.compile import helper, kernel
+from riskgrad.kernels.compile import callable_from_kernels, helper, kernel
 from riskgrad.kernels.formulas import (
     E_1,
     E_MINUS_100,
@@ -77,11 +77,11 @@ trailing_zeros = cast("Callable[[np.uint64], int]", intrinsic(_generate_trailing
 
 
 for _formula in (split_exponent, exponential_series, exponential_parts, exp_within, expm1_within):
-    register_jitable(_formula)
+    callable_from_kernels(_formula)
 for _formula in (tanh_from_parts, tanh_within, split_logarithm, logarithm_series, log_from_parts):
-    register_jitable(_formula)
+    callable_from_kernels(_formula)
 for _formula in (log_within, rounding_correction):
-    register_jitable(_formula)
+    callable_from_kernels(_formula)
 
 
 @kernel
