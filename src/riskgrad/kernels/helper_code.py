@@ -52,13 +52,14 @@ class _OwnFlags(Flags):
     """The flags of a kernel or helper, which numba copies for the time in which it compiles the function.
 
     It compiles its own functions, such as `min` or `np.empty`, once for all callers with the same flags. A helper
-    differs from a kernel in flags that do not matter for what it calls: the copy lacks these.
+    differs from a kernel in flags that do not matter for what it calls: the copy lacks these. What an inline helper
+    calls is inlined as well, so that its copy keeps this flag.
     """
 
     def copy(self) -> Any:
-        """Give one object for all kernels and helpers: to compare the flags of two would take as long as typing."""
+        """Give one object for all functions whose flags agree: numba compares two objects flag by flag."""
         shared: Any = _OwnFlags(self)
-        for name in ("no_cpython_wrapper", "forceinline", "noalias", "inline"):
+        for name in ("no_cpython_wrapper", "noalias", "inline"):
             shared.discard(name)
         return _SHARED.setdefault(shared, shared)
 
