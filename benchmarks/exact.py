@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from riskgrad.exact import gradient, return_law
-from riskgrad.exact.law import layers, rounding_width
+from riskgrad.exact.law import advance_atoms, rounding_width
 from riskgrad.mdp import FiniteMDP, from_gymnasium, inventory, ruin, slippery_grid, two_roads
 from riskgrad.policy import TabularGibbs
 from riskgrad.risk import parse
@@ -73,8 +73,8 @@ def main() -> None:
         table = policy.probabilities(theta, np.arange(mdp.n_states))
         table[mdp.terminal] = 0.0
         atoms = len(return_law(mdp, table))
-        kept = layers(mdp, table, rounding_width(mdp), 10**8, keep=True)
-        total = sum(len(layer.values) for layer in kept)
+        kept = advance_atoms(mdp, table, rounding_width(mdp), 10**8, keep=True)
+        total = sum(len(atoms.values) for atoms in kept)
         del kept
         law = best_of(lambda: return_law(mdp, table))  # noqa: B023 - called at once
         slope = best_of(lambda: gradient(mdp, policy, theta, rho, max_atoms=10**8))  # noqa: B023

@@ -122,7 +122,8 @@ def main() -> None:
         cells: list[str] = []
         for count in WORKERS:
             seconds = simulate(load, count, costs)
-            cells.append(f"{seconds:.3g} s, {alone / seconds:.3g} x")
+            shown = f"{seconds:.3g}" if seconds < 1000 else f"{seconds:,.0f}"  # not 2e+03
+            cells.append(f"{shown} s, {alone / seconds:.3g} x")
         print(f"| {load.name} | {' | '.join(cells)} |")
 
 

@@ -20,6 +20,7 @@ import inspect
 import re
 import shutil
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -208,7 +209,8 @@ def describe_commands() -> str:
     for name in group.list_commands(None):
         command = group.commands[name]
         about, _, example = (command.help or "").partition("Example:")
-        usage = " ".join(example.split())
+        kept = re.sub(r"(--\S+) (?!-)", r"\1\0", " ".join(example.split()))  # an option stays with its value
+        usage = " \\\n    ".join(textwrap.wrap(kept, 90, break_on_hyphens=False)).replace("\0", " ")
         parameters = command.get_params(command.context_class(command, info_name=name))
         rows = [_row(parameter) for parameter in parameters if parameter.name != "help"]
         table = "\n".join(["| argument or option | by default | what it is |", "|---|---|---|", *rows])

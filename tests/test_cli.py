@@ -62,8 +62,8 @@ def test_train_resume_and_evaluate(tmp_path):
     done = riskgrad(*words)
     assert done.returncode == 0, done.stderr
     assert "cvar:0.1 by held-out episodes" in done.stdout
-    assert "note: 4 ways to cvar:0.1 were tried side by side" in done.stdout, (
-        "what else was optimized on the way is said"
+    assert "note: 4 paths to cvar:0.1 were tried side by side" in done.stdout, (
+        "what else was optimized along the path is said"
     )
     again = riskgrad(*words, "--resume", "--json")
     assert again.returncode == 0, again.stderr

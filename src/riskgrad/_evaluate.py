@@ -1,6 +1,7 @@
 """`rg.evaluate`: each risk measure of a policy on fresh episodes, with a certified and a bootstrap interval."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -18,7 +19,7 @@ from riskgrad.policy import Greedy, Policy
 from riskgrad.random import Purpose, Stream
 from riskgrad.risk import RiskMeasure, parse
 from riskgrad.risk.base import parse_several
-from riskgrad.run import Run
+from riskgrad.run import Run, load
 from riskgrad.sources.base import Source
 from riskgrad.sources.resolve import Environment, closing, resolve_source
 
@@ -27,7 +28,7 @@ Risks = str | RiskMeasure | Sequence[str | RiskMeasure]
 
 @checks_kinds
 def evaluate(
-    run: Run | tuple[Policy, ArrayLike],
+    run: Run | str | Path | tuple[Policy, ArrayLike],
     env: Environment | None = None,
     risk: Risks | None = None,
     episodes: int = 10_000,
@@ -45,7 +46,7 @@ def evaluate(
     """Evaluate a trained policy on fresh episodes, from random streams that training never uses.
 
     Args:
-        run: a run, evaluated at its `theta`; or a pair (policy, theta).
+        run: a run, evaluated at its `theta`, or the folder or file of one; or a pair (policy, theta).
         env: what `rg.train` takes: a source, a `FiniteMDP`, or an environment; None takes what the run was trained on.
         risk: one measure or several, as strings or objects; None is the run's own measure and the mean.
         episodes: how many fresh episodes.
@@ -62,8 +63,10 @@ def evaluate(
     Returns:
         the table, one row per measure in the order given.
     """
+    if isinstance(run, str | Path):
+        run = load(run)
     if not isinstance(run, Run) and not (isinstance(run, tuple) and len(run) == 2 and isinstance(run[0], Policy)):
-        raise InputError("run", "be a run or a pair (policy, theta)", run)
+        raise InputError("run", "be a run, its folder or file, or a pair (policy, theta)", run)
     if env is None:
         env = find_env({"": run} if isinstance(run, Run) else {}, trust=trust)
     options = play_options(run, env, horizon, discount, env_options)

@@ -8,12 +8,14 @@ bonus for random actions that falls to 0; the run says so in its notes. With `sc
 bonus and one step per batch.
 """
 
+import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ParamSpec
 
-from riskgrad.paths import find_way
+from riskgrad.kinds import refuse_unbound
+from riskgrad.paths import choose_path
 from riskgrad.policy.base import describe_policy
 from riskgrad.risk import RiskMeasure, parse
 from riskgrad.run import Run
@@ -48,7 +50,15 @@ def with_signature_of(call: Callable[Given, TrainCall]) -> Callable[[Callable[..
     """Give a function the signature of a dataclass, for editors, `help` and type checkers; list it in the docstring."""
 
     def decorate(function: Callable[..., Run]) -> Callable[Given, Run]:
-        train: Any = function
+        @functools.wraps(function)
+        def checked(*args: Any, **given: Any) -> Run:
+            try:
+                return function(*args, **given)
+            except TypeError:
+                refuse_unbound(train, args, given)
+                raise
+
+        train: Any = checked
         train.__signature__ = inspect.signature(call).replace(return_annotation=Run)
         lines = (f"{name}: {facts.help}" for name, facts in facts_of(TrainOptions).items())
         train.__doc__ = f"{function.__doc__}".replace("given: OPTIONS", "\n        ".join(lines))
@@ -71,7 +81,7 @@ def train(env: Environment, risk: str | RiskMeasure, **given: Any) -> Run:
         SIGHUP) raises `rg.errors.Stopped`, whose `run` is the run so far.
     """
     options, measure = read_options(given), parse(risk)
-    way = find_way(options.risk_path, measure, options.schedule)
+    path = choose_path(options.risk_path, measure, options.schedule)
     known = Settings(risk=describe(measure), estimator=measure.estimator_name, own_start=options.theta is not None)
     with StopRequest() as stop, show_progress(options, known.risk) as callbacks, open_source(env, options) as source:
         known = replace(known, env=env if isinstance(env, str) else None, source=source.fingerprint())
@@ -86,5 +96,5 @@ def train(env: Environment, risk: str | RiskMeasure, **given: Any) -> Run:
         known = replace(known, policy=name, policy_facts=describe_policy(policy))
         known = replace(known, memory=None if policy.memory is None else policy.memory.kind)
         theta = policy.first_theta(options.theta, options.seed)
-        plan = plan_training(source, policy, theta, way, options, known, pilot)
+        plan = plan_training(source, policy, theta, path, options, known, pilot)
         return replace(run_training(plan, options, callbacks, stop), given_env=env if source.logged is None else None)

@@ -8,6 +8,7 @@ from it would be silently wrong. Returns may be large, but not so large that the
 estimate would be infinite although every return is finite.
 """
 
+import inspect
 import itertools
 import math
 import os
@@ -113,6 +114,14 @@ def check_count(name: str, value: object, least: int = 1, most: int = LARGEST_CO
     return int(number)
 
 
+def check_integer(name: str, value: object) -> int:
+    """Refuse what is not an integer."""
+    number: Any = value
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise InputError(name, "be an integer", cast("object", value))
+    return int(number)
+
+
 def check_number(name: str, value: object) -> float:
     """Refuse what is not a real number."""
     if isinstance(value, bool) or not isinstance(value, Real):
@@ -160,6 +169,12 @@ def check_word(name: str, value: object, words: Sequence[str]) -> None:
         raise UnknownNameError(name, value, words)
 
 
+def plain_number(value: Any) -> Any:
+    """Turn a NumPy scalar into a plain number; give anything else as it is."""
+    scalar: Any = value
+    return scalar.item() if isinstance(value, np.generic) else value
+
+
 def check_switch(name: str, value: object) -> object:
     """Refuse what is neither True, False nor "auto"."""
     if isinstance(value, bool) or (isinstance(value, str) and value == "auto"):
@@ -174,11 +189,12 @@ def check_flag(name: str, value: object) -> bool:
     return bool(cast("bool", value))
 
 
-def check_discount(discount: float) -> float:
-    """Give the discount, a number in (0, 1]."""
-    if isinstance(discount, bool) or not isinstance(discount, int | float | np.number) or not 0.0 < discount <= 1.0:
-        raise InputError("discount", "be in (0, 1]", discount)
-    return float(discount)
+def check_discount(name: str, value: object) -> float:
+    """Refuse what is not a number in (0, 1]."""
+    number: Any = value
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0.0 < number <= 1.0:
+        raise InputError(name, "be in (0, 1]", cast("object", value))
+    return float(number)
 
 
 def check_env_options(options: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -296,6 +312,12 @@ def check_callback(name: str, value: object) -> object:
     for one in several:
         if not callable(one):
             raise InputError(name, "be a function of (line, theta), or several", one)
+        try:
+            inspect.signature(one).bind({}, None)
+        except TypeError as problem:
+            raise InputError(name, "take two arguments, (line, theta)", one, str(problem)) from problem
+        except ValueError:  # some functions written in C have no signature
+            continue
     return cast("object", value)
 
 

@@ -35,7 +35,7 @@ from riskgrad.run.stopping import StopRequest, say_if_uncaught, stop_here
 from riskgrad.settings import TrainOptions, facts_of
 from riskgrad.types import FloatArray, Line
 
-Progress = Callable[[str, Line | None], None]
+ProgressCallback = Callable[[str, Line | None], None]
 
 SECONDS = 0.1  # least time between two news of a training
 
@@ -86,7 +86,7 @@ class Crew:
         progress: called with (label, line) now and then, and with (label, None) when a training ends.
     """
 
-    def __init__(self, backend: str | Backend | None = None, progress: Progress | None = None) -> None:
+    def __init__(self, backend: str | Backend | None = None, progress: ProgressCallback | None = None) -> None:
         self._backend = parse_backend(backend) if isinstance(backend, str) else backend or Serial()
         self._owned, self._progress = isinstance(backend, str), progress
         self._open = contextlib.ExitStack()
@@ -152,7 +152,7 @@ def _refuse_unportable(trainings: Sequence[Training], backend: Backend) -> None:
             raise InputError("env", "be found by its name in each process", one.env, advice) from error
 
 
-def _train_here(one: Training, progress: Progress | None) -> Run:
+def _train_here(one: Training, progress: ProgressCallback | None) -> Run:
     def callback(line: Line, theta: FloatArray) -> None:
         del theta
         if progress is not None:
@@ -201,7 +201,7 @@ def _refuse_other_disk(folder: str | Path | None) -> None:
         raise InputError("folder", rule, str(folder), "or train without a folder, and save the runs")
 
 
-def _pass_on(news: "queue.Queue[tuple[str, Line | None] | None]", progress: Progress | None) -> None:
+def _pass_on(news: "queue.Queue[tuple[str, Line | None] | None]", progress: ProgressCallback | None) -> None:
     while (one := news.get()) is not None:
         if progress is not None:
             progress(*one)

@@ -2,14 +2,14 @@
 
     RiskgradError
     ├── InputError (ValueError)      an argument breaks a rule
-    │   ├── UnknownNameError         a name that is not on the list; offers the nearest one
-    │   └── TooLargeError            an exact computation that would not fit; names its size
-    ├── KeywordError (TypeError)     a public function has no such keyword; offers the nearest one
+    │   ├── UnknownNameError         a name that is not on the list; offers the nearest
+    │   └── TooLargeError            an exact computation that does not fit; names its size
+    ├── KeywordError (TypeError)     a function has no such keyword; offers the nearest
     ├── ContractError (AssertionError)   a user's part does not keep what it promises
-    ├── EpisodeError (RuntimeError)  an environment failed; names it, the policy's row, the seed and the step
+    ├── EpisodeError (RuntimeError)  an environment failed; names it, row of policy, seed, step
     ├── WorkerError (RuntimeError)   a worker process died, or could not read its work
-    ├── LearningError (RuntimeError) parameters or values are no longer finite; names the iteration or the size
-    └── StorageError (OSError)       the disk is full, a folder is read-only, a file cannot be read
+    ├── LearningError (RuntimeError) parameters or values are not finite; names iteration or size
+    └── StorageError (OSError)       a disk is full, a folder read-only, a file unreadable
         └── DamagedFileError         a file is not what was written to it
 
     KeyboardInterrupt
@@ -132,7 +132,7 @@ class Stopped(KeyboardInterrupt):
 
 def find_nearest(word: str, known: Iterable[str]) -> str | None:
     """Give the known word that a misspelled one is nearest to; None if it is near to none."""
-    return next(iter(difflib.get_close_matches(word.lower(), sorted(known), n=1, cutoff=0.5)), None)
+    return next(iter(difflib.get_close_matches(word.lower(), sorted(known), n=1, cutoff=0.6)), None)
 
 
 def refuse_unknown_keyword(function: str, got: Iterable[str], known: Iterable[str]) -> None:

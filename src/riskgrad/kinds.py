@@ -21,11 +21,12 @@ from typing import Any, Literal, ParamSpec, TypeVar, Union, cast, get_args, get_
 
 import numpy as np
 
-from riskgrad.errors import InputError, RiskgradError, refuse_unknown_keyword
+from riskgrad.errors import InputError, KeywordError, RiskgradError, refuse_unknown_keyword
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
+MOST_NAMED = 6  # most arguments that a message names
 MOST_CHOICES = 2  # most kinds that a message names; a function that takes more kinds checks its arguments itself
 
 
@@ -58,6 +59,8 @@ def checks_kinds(call: Callable[P, T]) -> Callable[P, T]:
         except RiskgradError:
             raise
         except Exception as error:  # whatever a value of the wrong kind leads to
+            if isinstance(error, TypeError):
+                refuse_unbound(checked, args, kwargs)
             known, order = kinds(), inspect.signature(call).parameters
             if not any(one.kind is one.VAR_KEYWORD for one in order.values()):
                 refuse_unknown_keyword(_public_name(call, args), kwargs, set(order) - {"self", "cls"})
@@ -67,6 +70,20 @@ def checks_kinds(call: Callable[P, T]) -> Callable[P, T]:
             raise
 
     return checked
+
+
+def refuse_unbound(call: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    """Raise if a call lacks an argument or has too many, naming what the function takes; misspellings come later."""
+    signature = inspect.signature(call)
+    if not kwargs.keys() <= signature.parameters.keys():
+        return
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as problem:
+        names = [name for name in signature.parameters if name not in ("self", "cls")]
+        takes = ", ".join(names[:MOST_NAMED]) + (", ..." if len(names) > MOST_NAMED else "")
+        name = _public_name(inspect.unwrap(call), args)
+        raise KeywordError(f"{name}: {problem}; it takes {takes or 'none'}") from problem
 
 
 def checks_calls(kind: type[T]) -> type[T]:

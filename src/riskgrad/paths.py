@@ -1,4 +1,4 @@
-"""The way to the named measure: from the mean, from the worse of two episodes, or through ever smaller tails.
+"""The path to the named measure: from the mean, from the worse of two episodes, or through ever smaller tails.
 
     from the mean      (1 - w) s + w g(s)
     from the square    (1 - w) s^2 + w g(s)
@@ -17,7 +17,7 @@ A seeking measure starts from 1 - (1 - s)^2, the better of two. A measure milder
 from the mean. A measure that is no distortion, such as mean-variance, has no path unless one is given: a path leads to
 the optimum of the mean first, which may lie far from the measure's own.
 
-No single way suits every problem: `find_ways` gives those that are worth trying side by side.
+No single path suits every problem: `choose_paths` gives those that are worth trying side by side.
 """
 
 from dataclasses import dataclass
@@ -80,8 +80,8 @@ RiskPath = float | SquarePath | LevelPath
 
 @final
 @dataclass(frozen=True)
-class Way:
-    """The measure of each iteration, on the way to the named one; made by `find_way`.
+class MeasurePath:
+    """The path of one run: the measure of each iteration, up to the named one; made by `choose_path`.
 
     Attributes:
         risk: the named measure.
@@ -113,7 +113,7 @@ class Way:
 
     @property
     def meaning(self) -> str:
-        """What is optimized on the way, in words; empty where there is no path."""
+        """What is optimized along the path, in words; empty where there is none."""
         if self.part is None:
             return ""
         over = f"over the first {self.part:.0%} of the run"
@@ -122,7 +122,7 @@ class Way:
         return f"{over} (1 - w) {self.start_text} + w {self.risk} was optimized, w rising from 0 to 1"
 
     def __str__(self) -> str:
-        """Give the text that `find_way` reads."""
+        """Give the text that `choose_path` reads."""
         if self.part is None:
             return "none"
         if self.level is not None:
@@ -131,30 +131,30 @@ class Way:
 
 
 @checks_kinds
-def find_way(path: RiskPath | str | None, risk: RiskMeasure, schedule: str) -> Way:
-    """Check a path and give the way by which it leads to a measure.
+def choose_path(risk_path: RiskPath | str | None, risk: RiskMeasure, schedule: str) -> MeasurePath:
+    """Check the option `risk_path` and give the path to a measure that it stands for.
 
     Args:
-        path: None or "none" for no path; a part of the run, from the mean; a `SquarePath` or "square:0.5", from the
-            worse of two episodes; a `LevelPath` or "levels:0.5", through smaller tails; "auto" is the square over half
-            of the run, and none where the measure is neutral or no distortion, or the schedule is the paper's.
+        risk_path: None or "none" for no path; a part of the run, from the mean; a `SquarePath` or "square:0.5", from
+            the worse of two episodes; a `LevelPath` or "levels:0.5", through smaller tails; "auto" is the square over
+            half of the run, and none where the measure is neutral or no distortion, or the schedule is the paper's.
         risk: the named measure.
         schedule: "practical" or "paper".
     """
-    wanted = _read(path, risk, schedule) if isinstance(path, str) else path
+    wanted = _read(risk_path, risk, schedule) if isinstance(risk_path, str) else risk_path
     part = wanted.part if isinstance(wanted, SquarePath | LevelPath) else wanted
     if part is None:
-        return Way(risk)
+        return MeasurePath(risk)
     part = _check_part(part)
     if isinstance(wanted, LevelPath):
         if risk.bad_tail is None:
             raise InputError("risk_path", "not go by levels for a measure of no bad tail", str(risk), "try square:0.5")
-        return Way(risk, part, level=risk.bad_tail)
+        return MeasurePath(risk, part, level=risk.bad_tail)
     g, directed = risk.function, risk.attitude in ("averse", "seeking")
     if isinstance(wanted, SquarePath) and directed and g is not None and PAIR <= g.slope_bound < np.inf:
         start = DualPower(PAIR, attitude=risk.attitude)
-        return Way(risk, part, start, str(start))
-    return Way(risk, part)
+        return MeasurePath(risk, part, start, str(start))
+    return MeasurePath(risk, part)
 
 
 def _read(text: str, risk: RiskMeasure, schedule: str) -> RiskPath | None:
@@ -167,28 +167,28 @@ def _read(text: str, risk: RiskMeasure, schedule: str) -> RiskPath | None:
     start, _, part = word.rpartition(":")
     try:
         length = float(part)
-    except ValueError as problem:
-        raise InputError("risk_path", RULE, text) from problem
+    except ValueError as error:
+        raise InputError("risk_path", RULE, text) from error
     if start not in ("", "square", "levels"):
         raise InputError("risk_path", RULE, text)
     return {"square": SquarePath, "levels": LevelPath}.get(start, float)(length)
 
 
 @checks_kinds
-def find_ways(path: RiskPath | str | None, risk: RiskMeasure, schedule: str) -> tuple[Way, ...]:
-    """Give the ways to a measure that are worth trying side by side: the one that is given, or for "auto" several.
+def choose_paths(risk_path: RiskPath | str | None, risk: RiskMeasure, schedule: str) -> tuple[MeasurePath, ...]:
+    """Give the paths to a measure that are worth trying side by side: the one that is given, or for "auto" several.
 
     They are those from the square, from the mean, by levels and without a path, as far as the measure has them. A
     measure that is no distortion has no path: its optimum may lie far from that of the mean.
 
     Args:
-        path: see `find_way`.
+        risk_path: see `choose_path`.
         risk: the named measure.
         schedule: "practical" or "paper".
     """
-    first = find_way(path, risk, schedule)
-    if path != "auto" or schedule == "paper" or risk.attitude == "neutral" or risk.function is None:
+    first = choose_path(risk_path, risk, schedule)
+    if risk_path != "auto" or schedule == "paper" or risk.attitude == "neutral" or risk.function is None:
         return (first,)
     found = [] if first.start is None else [first]
-    found += [Way(risk, USUAL_PART), Way(risk)]
-    return (*found, Way(risk, USUAL_PART, level=risk.bad_tail)) if risk.bad_tail is not None else tuple(found)
+    found += [MeasurePath(risk, USUAL_PART), MeasurePath(risk)]
+    return (*found, MeasurePath(risk, USUAL_PART, level=risk.bad_tail)) if risk.bad_tail is not None else tuple(found)

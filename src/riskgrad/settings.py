@@ -7,34 +7,34 @@ paper's value where that differs, and one line of help. `rg.train`, the command 
 here and the line where it acts. An algorithm's own options are the fields of its class, made by the same `option`.
 
     Options          what decides the result of a training
-    TrainOptions     these, and how the training is run and kept, which changes no number: what `rg.train` takes
-    Settings         the options as they were in force, every default spelled out, and what else identifies the run
+    TrainOptions     these and, without effect on it, how a training is run and kept: for `rg.train`
+    Settings         the options, with what the rules of defaults decided, and what else identifies a run
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
-import numpy as np
-
 from riskgrad.checks import (
     MemoryKind,
     check_callback,
     check_count,
     check_discount,
+    check_flag,
+    check_integer,
     check_memory,
     check_not_negative,
+    check_number,
     check_path,
     check_positive,
     check_switch,
     check_word,
 )
-from riskgrad.errors import InputError, refuse_unknown_keyword
+from riskgrad.errors import InputError
+from riskgrad.keywords import refuse_keyword_of_train
 from riskgrad.kinds import checks_calls, checks_kinds
-from riskgrad.types import describe
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -53,6 +53,9 @@ HOW: Final = "How it is trained"
 KEPT: Final = "What is kept and shown"
 WORK: Final = "Who does the work"
 
+# what a value must be, if an option has no check of its own; where a flag is a text, Python may give an object
+CHECKS: Final[dict[type | None, Any]] = {bool: check_flag, int: check_integer, float: check_number}
+
 _FACTS: Final = "facts"
 _SAME: Final = object()
 
@@ -66,7 +69,7 @@ class Rule(NamedTuple):
 
 @checks_calls
 @dataclass(frozen=True, slots=True)
-class Facts:
+class OptionFacts:
     """What is known of an option besides its name.
 
     Attributes:
@@ -76,6 +79,7 @@ class Facts:
         help: one line.
         panel: the heading under which the command line lists the option.
         check: (name, value) -> value; refuses a value that is not allowed. None where another place checks.
+        also: words of other libraries for the option, by which it is offered when one of them is given.
     """
 
     default: Any
@@ -84,6 +88,7 @@ class Facts:
     help: str
     panel: str
     check: Callable[[str, Any], Any] | None
+    also: tuple[str, ...]
 
     def default_text(self, schedule: ScheduleName = "practical") -> str:
         """Give the default in words."""
@@ -100,6 +105,7 @@ def option(
     paper: Any = _SAME,
     check: Callable[[str, Any], Any] | None = None,
     panel: str = HOW,
+    also: tuple[str, ...] = (),
 ) -> Any:
     """Make the field of an option; None stands for a default that a rule or the schedule decides.
 
@@ -108,16 +114,18 @@ def option(
         flag: what a flag or a key of a file holds; None where only Python can give it.
         help: one line.
         paper: the value or the rule of `schedule="paper"`; by default the same.
-        check: (name, value) -> value; refuses a value that is not allowed.
+        check: (name, value) -> value; refuses a value that is not allowed; by default any value of the flag's kind is.
         panel: the heading under which the command line lists the option.
+        also: words of other libraries for the option.
     """
     decided_later = isinstance(default, Rule) or paper is not _SAME
-    facts = Facts(default, default if paper is _SAME else paper, flag, help, panel, check)
+    decided = default if paper is _SAME else paper
+    facts = OptionFacts(default, decided, flag, help, panel, check or CHECKS.get(flag), also)
     return field(default=None if decided_later else default, metadata={_FACTS: facts})
 
 
 @checks_kinds
-def facts_of(kind: Any) -> dict[str, Facts]:
+def facts_of(kind: Any) -> dict[str, OptionFacts]:
     """Give the facts of the options of a dataclass, by name, in order."""
     return {one.name: one.metadata[_FACTS] for one in fields(kind) if _FACTS in one.metadata}
 
@@ -130,7 +138,7 @@ def check_options(options: Any) -> None:
             facts.check(name, value)
 
 
-def default_of(facts: Facts, schedule: str, circumstances: Any = None, owner: Any = None) -> Any:
+def default_of(facts: OptionFacts, schedule: str, circumstances: Any = None, owner: Any = None) -> Any:
     """Give the default of an option under a schedule; a rule gets the circumstances and the owner of the option."""
     value = facts.paper if schedule == "paper" else facts.default
     return value.value(circumstances, owner) if isinstance(value, Rule) else value
@@ -151,7 +159,12 @@ class Options:
         Rule("200, or by the budget", lambda *_: 200), int, "Budget in iterations.", check=check_count, panel=""
     )
     max_episodes: int | None = option(
-        None, int, "Budget in episodes instead, held-out ones included; never exceeded.", check=check_count, panel=""
+        None,
+        int,
+        "Budget in episodes instead, held-out ones included; never exceeded.",
+        check=check_count,
+        panel="",
+        also=("total_timesteps", "total_episodes", "n_episodes", "num_episodes"),
     )
     patience: int | None = option(
         None,
@@ -177,12 +190,12 @@ class Options:
         None, int, "Most steps of an episode; by default the environment's own limit.", check=check_count, panel=""
     )
     discount: float | None = option(
-        None, float, "Discount in (0, 1]; 1 by default.", check=lambda _, value: check_discount(value), panel=""
+        None, float, "Discount in (0, 1]; 1 by default.", check=check_discount, panel="", also=("gamma",)
     )
     env_options: Mapping[str, Any] | None = option(
-        None, list, "Option for the environment, name=value; may be repeated.", panel=""
+        None, list, "Option for the environment, name=value; may be repeated.", panel="", also=("env_kwargs",)
     )
-    seed: int = option(0, int, "Seed; the same seed gives the same result.", panel="")
+    seed: int = option(0, int, "Seed; the same seed gives the same result.", panel="", also=("random_state",))
     normalize: bool | Literal["auto"] = option(
         "auto",
         bool,
@@ -196,11 +209,12 @@ class Options:
         str,
         "A number is the paper's constant step; adam:0.1 is Adam; in Python also an ascent.",
         paper=Rule("constant:N^-1/2", lambda theorem, _: f"constant:{theorem.step_size!r}"),
+        also=("lr", "learning_rate"),
     )
     risk_path: "RiskPath | str | None" = option(
         "auto",
         str,
-        "Part of the run on the way to the measure, such as 0.5 (from the mean), square:0.5 (from the worse of two "
+        "Part of the run that the path to the measure takes, such as 0.5 (from the mean), square:0.5 (the worse of two "
         "episodes) or levels:0.5 (through smaller tails); none; auto is a race of them for the critic's tables, "
         "levels:0.5 for its networks and a measure of a bad tail, otherwise square:0.5, and none for the paper's "
         "schedule or a measure that is neutral or no distortion.",
@@ -237,6 +251,7 @@ class TrainOptions(Options):
         str,
         "Who plays: serial, processes:4, ray or a value; by default threads, or processes for Gymnasium once it pays.",
         panel=WORK,
+        also=("n_jobs", "workers", "num_workers"),
     )
     step_timeout: float | None = option(
         None,
@@ -246,7 +261,7 @@ class TrainOptions(Options):
         panel=WORK,
     )
     folder: str | Path | None = option(
-        None, None, "Folder that keeps the record and checkpoints of a new run.", check=check_path
+        None, None, "Folder that keeps the record and checkpoints of a new run.", check=check_path, also=("save_path",)
     )
     resume: str | Path | None = option(
         None, None, "Folder of a run to go on with; a new run begins where there is none.", check=check_path
@@ -263,6 +278,7 @@ class TrainOptions(Options):
         "Show progress: True or False; by default, auto, on a terminal and in a notebook, not when piped or in a "
         "worker process.",
         check=check_switch,
+        also=("verbose",),
     )
     checkpoint_seconds: float = option(
         5.0, None, "Least time between two checkpoints; 0 makes one each iteration.", check=check_not_negative
@@ -272,7 +288,7 @@ class TrainOptions(Options):
 @checks_calls
 @dataclass(frozen=True, kw_only=True)
 class Settings(Options):
-    """What a run was asked to do, every default spelled out, as a file can hold it.
+    """What a run was asked to do, with what the rules of its defaults decided, as a file can hold it.
 
     `algorithm` and `policy` are names here, `step_size` and `risk_path` texts that read back; `policy` is None where no
     name gives the policy of the run.
@@ -319,7 +335,7 @@ def read_options(given: Mapping[str, Any]) -> TrainOptions:
     """Give the options of `rg.train` from keywords; a misspelled one names the nearest right one."""
     known = facts_of(TrainOptions)
     if not known.keys() >= given.keys():
-        refuse_unknown_keyword("rg.train", given, known)
+        refuse_keyword_of_train(given, known)
     options = TrainOptions(**given)
     check_options(options)
     check_word("schedule", options.schedule, SCHEDULES)
@@ -329,22 +345,3 @@ def read_options(given: Mapping[str, Any]) -> TrainOptions:
         got = options.max_episodes
         raise InputError("max_episodes", "not be given with the paper's schedule", got, "give iterations=")
     return options
-
-
-def describe_env_options(options: Mapping[str, Any] | None) -> tuple[dict[str, Any] | None, str | None]:
-    """Give an environment's options as they are where a file can hold them, otherwise in words."""
-    if options is None:
-        return None, None
-    plain = {name: plain_number(value) for name, value in options.items()}
-    try:
-        if json.loads(json.dumps(plain, allow_nan=False)) == plain:
-            return plain, None
-    except (TypeError, ValueError):
-        pass
-    return None, ", ".join(f"{name}={describe(value)}" for name, value in options.items())
-
-
-def plain_number(value: Any) -> Any:
-    """Turn a NumPy scalar into a plain number; give anything else as it is."""
-    scalar: Any = value
-    return scalar.item() if isinstance(value, np.generic) else value

@@ -1,6 +1,6 @@
 """The few kinds of data that flow through riskgrad, every field with its axes.
 
-    P policies at once   m episodes each   T steps   d parameters   K atoms of a law   V visits of a batch
+    P policies at once   m episodes each   T steps   d parameters   K atoms of a law   V visits
 
 `Returns` is what a source of episodes gives for many policies, `Episodes` is a recorded batch of one policy that can be
 reweighted for others, `Steps` is a batch in the order of time, `DiscreteLaw` is an exact law of the return, and

@@ -1,7 +1,9 @@
 """Importance weights of recorded episodes: log ratios, the weights behind them, and what they are worth.
 
-    log psi_i = sum over the visits v of episode i of counts[v] * (log pi(a_v | o_v) - log b(a_v | o_v))   `eq:is_ratio`
-    psi_i = exp(log psi_i)          w_i = psi_i / sum_j psi_j          effective sample size = (sum psi)^2 / sum psi^2
+    log psi_i = sum over the visits v of episode i of
+                counts[v] * (log pi(a_v | o_v) - log b(a_v | o_v))           `eq:is_ratio`
+    psi_i = exp(log psi_i)     w_i = psi_i / sum_j psi_j
+    effective sample size = (sum psi)^2 / sum psi^2
 
     P target policies   m episodes   V visits   U different pairs (observation, action)
 

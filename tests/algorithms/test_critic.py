@@ -113,10 +113,10 @@ def test_a_budget_is_never_exceeded_and_the_count_is_exact(budget, risk, memory)
     assert run.episodes_used <= sum(played) <= run.episodes_used + 3 * run.settings.held_out
 
 
-def test_the_notes_name_the_ways_and_a_path_that_is_given_is_the_only_one():
+def test_the_notes_name_the_paths_and_a_path_that_is_given_is_the_only_one():
     run = rg.train(two_roads(), **FAST)
     note = next(note for note in run.notes if "side by side" in note)
-    assert note.startswith("4 ways to cvar:0.1 were tried side by side (risk_path: square:0.5, 0.5, none, levels:0.5)")
+    assert note.startswith("4 paths to cvar:0.1 were tried side by side (risk_path: square:0.5, 0.5, none, levels:0.5)")
     assert {line["way"] for line in run.history} <= {"square:0.5", "0.5", "none", "levels:0.5"}
     for path, way in ((None, "none"), (0.5, "0.5"), ("levels:0.25", "levels:0.25")):
         alone = rg.train(two_roads(), **FAST, risk_path=path)

@@ -173,7 +173,9 @@ def test_the_overview_quotes_reach():
     lines = [line for line in (FOLDER / "reach.md").read_text().splitlines() if line.startswith("|")]
     cells = {line.split("|")[1].strip(): [cell.strip() for cell in line.strip("|").split("|")][1:] for line in lines}
     head = next(iter(cells.values()))
-    place = head.index("d = 1,002")
+    place = head.index("$d = 1{,}002$")
     answer, others = told("How many parameters can it have?")
-    assert answer.startswith(f"{cells['critic'][place]} of the way at d = 1,002 after 20,000 episodes by the critic")
+    assert answer.startswith(
+        f"{cells['critic'][place]} of the way at $d = 1{{,}}002$ after 20,000 episodes by the critic"
+    )
     assert others.startswith(f'{cells["score"][place]} by `"score"`, {cells["OffP-SF"][place]} by OffP-SF')

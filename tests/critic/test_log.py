@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hn
 
-from riskgrad.critic.log import HEAD, Block, StepLog, read_blocks
+from riskgrad.critic.log import HEAD, LogBlock, StepLog, read_blocks
 from riskgrad.errors import DamagedFileError
 
 
@@ -14,7 +14,7 @@ from riskgrad.errors import DamagedFileError
 def blocks(draw):
     lengths = np.array(draw(st.lists(st.integers(1, 5), min_size=1, max_size=5)), dtype=np.int32)
     steps = int(np.sum(lengths))
-    return Block(
+    return LogBlock(
         lengths=lengths,
         ended=draw(hn.arrays(np.bool_, len(lengths))),
         states=draw(hn.arrays(np.int32, steps, elements=st.integers(0, 4))),
@@ -39,7 +39,7 @@ def small_block(seed, episodes=3):
     rng = np.random.default_rng(seed)
     lengths = rng.integers(1, 4, size=episodes).astype(np.int32)
     steps = int(np.sum(lengths))
-    return Block(
+    return LogBlock(
         lengths=lengths,
         ended=rng.random(episodes) < 0.5,
         states=rng.integers(5, size=steps).astype(np.int32),

@@ -11,7 +11,7 @@ from support.memory import with_time
 
 import riskgrad as rg
 from riskgrad.critic import outcomes
-from riskgrad.critic.log import Block
+from riskgrad.critic.log import LogBlock
 from riskgrad.critic.outcomes import OutcomeCounts
 from riskgrad.mdp.models import inventory
 from riskgrad.policy import TabularGibbs
@@ -28,7 +28,7 @@ EPISODES = st.lists(
 
 def block_from(episodes):
     states, actions, rewards = zip(*(step for steps, _ in episodes for step in steps), strict=True)
-    return Block(
+    return LogBlock(
         lengths=np.array([len(steps) for steps, _ in episodes], dtype=np.int32),
         ended=np.array([ended for _, ended in episodes]),
         states=np.array(states, dtype=np.int32),

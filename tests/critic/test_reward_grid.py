@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import riskgrad as rg
-from riskgrad.critic.log import Block, StepLog, read_blocks
+from riskgrad.critic.log import LogBlock, StepLog, read_blocks
 from riskgrad.critic.reward_grid import MOST_REWARDS, make_grid
 from riskgrad.run.store import LOG
 
@@ -22,7 +22,7 @@ LAWS = {
 def make_block(rewards):
     """Give episodes of two steps, from state 0 by either action to state 1."""
     episodes = len(rewards) // 2
-    return Block(
+    return LogBlock(
         lengths=np.full(episodes, 2, dtype=np.int32),
         ended=np.ones(episodes, dtype=bool),
         states=np.tile(np.array([0, 1], dtype=np.int32), episodes),

@@ -27,9 +27,14 @@ FIGURES = {
 }
 
 
+def whole(block):
+    """The lines of a block, those that a backslash continues as one."""
+    return block.replace("\\\n", " ").splitlines()
+
+
 def commands():
     for page in sorted((ROOT / "docs").glob("**/*.md")):
-        lines = [line for block in BLOCK.findall(page.read_text()) for line in block.splitlines()]
+        lines = [line for block in BLOCK.findall(page.read_text()) for line in whole(block)]
         found = [line for line in lines if line.startswith("riskgrad ")]
         if found:
             yield pytest.param(str(page.relative_to(ROOT)), found, id=str(page.relative_to(ROOT)))

@@ -103,8 +103,8 @@ def test_table_reads_well_and_survives_json():
         ((POLICY, THETA), {"return_range": (0.0, 1.0)}, "return_range must hold every return"),
         ((POLICY, THETA[1:]), {}, "theta must have shape"),
         ((POLICY, THETA * np.nan), {}, "theta must be finite"),
-        (POLICY, {}, "run must be a run or a pair"),
-        ((POLICY, THETA, 3), {}, "run must be a run or a pair"),
+        (POLICY, {}, "run must be a run, its folder or file, or a pair"),
+        ((POLICY, THETA, 3), {}, "run must be a run, its folder or file, or a pair"),
     ],
 )
 def test_refuses_in_one_line(run, options, message):
@@ -142,11 +142,11 @@ def test_greedy_plays_the_mode_of_the_policy():
     assert greedy > drawn + 1.0
 
 
-@pytest.mark.parametrize("bad", [3, None, (1, 2), "run"])
+@pytest.mark.parametrize("bad", [3, None, (1, 2), b"run"])
 def test_what_is_no_run_is_named(bad):
     with pytest.raises(InputError) as caught:
         rg.evaluate(bad, MODEL)
-    assert str(caught.value) == f"run must be a run or a pair (policy, theta), got {bad!r}"
+    assert str(caught.value) == f"run must be a run, its folder or file, or a pair (policy, theta), got {bad!r}"
 
 
 def test_a_misspelled_keyword_is_refused_with_the_nearest_one():

@@ -20,7 +20,7 @@ from riskgrad.kernels.lane_choice import (
     weigh_lanes,
 )
 from riskgrad.kernels.lane_state import LANES
-from riskgrad.kernels.layers import empty_room
+from riskgrad.kernels.layers import make_workspace
 from riskgrad.policy import MLP
 
 
@@ -64,9 +64,9 @@ def test_neighbors_do_not_matter():
 
 @fresh_kernel
 def think(thetas, rows, indices, entries, counts, units, widths, relu):
-    order, room = np.empty(LANES, dtype=np.int64), empty_room(LANES, widths)
+    order, work = np.empty(LANES, dtype=np.int64), make_workspace(LANES, widths)
     order_by_policy(rows, len(rows), order, np.empty(LANES, dtype=np.int64))
-    run_networks_in_turn(thetas, rows, order, indices, entries, counts, units, len(rows), widths, relu, room)
+    run_networks_in_turn(thetas, rows, order, indices, entries, counts, units, len(rows), widths, relu, work)
 
 
 @fresh_kernel

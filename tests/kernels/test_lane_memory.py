@@ -5,7 +5,7 @@ import pytest
 
 from riskgrad.kernels.compile import fresh_kernel
 from riskgrad.kernels.lane_memory import ShownMemory, remember_lanes
-from riskgrad.kernels.lane_state import LANES, empty_lanes
+from riskgrad.kernels.lane_state import LANES, make_lanes
 from riskgrad.policy.memory import RETURN_BUMPS, TIME_BUMPS, Memory
 from riskgrad.types import Vectors
 
@@ -14,7 +14,7 @@ SEEN, HORIZON, CENTER, SPREAD, CLOCK = 3, 10, -1.0, 2.0, 1000
 
 @fresh_kernel
 def remember(memory, n_features, dense, counts, times, totals):
-    lanes = empty_lanes(1, n_features, 1, 0)
+    lanes = make_lanes(1, n_features, 1, 0)
     for lane in range(len(times)):
         lanes.starts[lane], lanes.totals[lane] = CLOCK - times[lane], totals[lane]
         if not dense:

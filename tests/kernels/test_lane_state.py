@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from riskgrad.kernels.compile import fresh_kernel
-from riskgrad.kernels.lane_state import LANES, cut_late_lanes, empty_lanes, last_lane_over
+from riskgrad.kernels.lane_state import LANES, cut_late_lanes, last_lane_over, make_lanes
 
 
 @fresh_kernel
@@ -18,7 +18,7 @@ def found(over, live):
 
 @fresh_kernel
 def cut_lanes(starts, over, live, horizon, clock):
-    lanes = empty_lanes(1, 1, 1, 0)
+    lanes = make_lanes(1, 1, 1, 0)
     lanes.starts[:live], lanes.over[:live] = starts, over
     ended, due = cut_late_lanes(lanes, live, horizon, clock)
     return lanes.over, ended, due

@@ -8,7 +8,7 @@ import pytest
 from riskgrad.kernels import batch_passes, network_passes
 from riskgrad.kernels.compile import kernel
 from riskgrad.kernels.formulas import exp_of, tanh_of
-from riskgrad.kernels.layers import empty_room, gather_entries, run_layers
+from riskgrad.kernels.layers import gather_entries, make_workspace, run_layers
 
 
 def layers_of(theta, sizes):
@@ -61,14 +61,14 @@ def test_outputs_are_sums_in_the_order_of_the_inputs(sizes, relu):
 @kernel
 def run_in_given_order(thetas, rows, inputs, sizes, relu, outputs):
     """Take observations through their networks in one turn, in the order in which they come."""
-    room = empty_room(len(rows), sizes)
+    work = make_workspace(len(rows), sizes)
     for b in range(len(rows)):
-        room.rows[b] = rows[b]
-        gather_entries(room, b, inputs, b, sizes[0])
-    run_layers(thetas, room, len(rows), sizes, relu)
+        work.rows[b] = rows[b]
+        gather_entries(work, b, inputs, b, sizes[0])
+    run_layers(thetas, work, len(rows), sizes, relu)
     for b in range(len(rows)):
         for j in range(sizes[-1]):
-            outputs[b, j] = room.units[b * sizes[-1] + j]
+            outputs[b, j] = work.units[b * sizes[-1] + j]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from scipy import stats
 from riskgrad.kernels import streams
 from riskgrad.kernels.compile import kernel
 from riskgrad.kernels.formulas import exp_of, log_of
-from riskgrad.kernels.lane_choice import bend_lanes
+from riskgrad.kernels.lane_choice import activate_lanes
 from riskgrad.random import ENVIRONMENT, GOLDEN, Purpose, Stream, mix
 
 SIZE = 400_000
@@ -129,7 +129,7 @@ def test_fractions_are_the_middles_of_equal_parts():
 
 @kernel
 def bent(units, count):
-    bend_lanes(units, 1, 0, count, False)
+    activate_lanes(units, 1, 0, count, False)
 
 
 def test_the_activation_is_tanh():

@@ -159,7 +159,7 @@ def test_numbers_of_any_kind_are_read_alike(rows):
         (1.0, 0, 1j, False),
         (1.0, 0, 10**400, False),
         (1.0, 0, np.ma.masked, False),
-        np.ma.array([1.0, 0.0, 1.0, 0.0], mask=[0, 0, 1, 0]),
+        np.ma.array([1.0, 0.0, 1.0, 0.0], mask=[False, False, True, False]),
         (1.0, 0, [1.0], False),
         "1010",
         7,

@@ -40,9 +40,9 @@ def corridor():
 def test_a_users_own_environment_joins_by_two_attributes(corridor, tmp_path):
     (one,) = play_runs(corridor, Corridor, episodes=20)
     walks = walks_of(one, 50)
-    assert len(walks.paths) == 50
-    for path, actions in zip(walks.paths, walks.actions, strict=True):
-        np.testing.assert_array_equal(path, [[0, 0], [1, 0], [2, 0]])
+    assert len(walks.routes) == 50
+    for route, actions in zip(walks.routes, walks.actions, strict=True):
+        np.testing.assert_array_equal(route, [[0, 0], [1, 0], [2, 0]])
         assert [int(action) for action in actions] == [1, 1]
     assert (walks.through((1, 0)), walks.share_in_goal, walks.steps) == (1.0, 1.0, 2.0)
     np.testing.assert_array_equal(walks.headings[:, 0], [[1, 0], [1, 0], [0, 0]])

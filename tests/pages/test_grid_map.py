@@ -1,11 +1,11 @@
-"""Policies on maps: exact visits, frequent ways in words, and only where there is a map."""
+"""Policies on maps: exact visits, frequent routes in words, and only where there is a map."""
 
 import numpy as np
 import pytest
 
 import riskgrad as rg
 from riskgrad.mdp.models import slippery_grid
-from riskgrad.pages.grid_map import common_ways, grid_of, policy_map, visits
+from riskgrad.pages.grid_map import common_routes, grid_of, policy_map, visits
 from riskgrad.pages.played import play_runs
 
 AROUND = np.array([1, 1, 1, 2, 0, 1, 1, 1, 1, 1, 1, 1])  # up from the start, right above the ledge, down at the goal
@@ -26,8 +26,8 @@ def test_visits_agree_with_the_law_of_the_return():
 
 def test_without_slips_there_is_one_way():
     mdp = slippery_grid(slip=0.0)
-    ((way, share),) = common_ways(mdp, table(AROUND), np.random.default_rng(0))
-    assert (way, share) == ((4, 0, 1, 2, 3, 7), 1.0)
+    ((route, share),) = common_routes(mdp, table(AROUND), np.random.default_rng(0))
+    assert (route, share) == ((4, 0, 1, 2, 3, 7), 1.0)
     np.testing.assert_allclose(visits(mdp, table(AROUND)), [1, 1, 1, 1, 1, 0, 0, 1, 0, 0, 0, 0])
 
 

@@ -10,9 +10,10 @@ from support.environments import Toss
 
 import riskgrad as rg
 from riskgrad.cli import main
-from riskgrad.errors import InputError, RiskgradError, StorageError
+from riskgrad.errors import InputError, KeywordError, RiskgradError, StorageError
 from riskgrad.evaluation import table_of_returns
 from riskgrad.run.container import read_container, write_container
+from riskgrad.settings import TrainOptions, facts_of
 
 QUICK = {"algorithm": "offp-sf:episodes=4", "iterations": 1, "held_out": 4}
 RETURNS = np.arange(30.0)
@@ -58,9 +59,21 @@ def kept(tmp_path_factory):
         (lambda: table_of_returns(RETURNS, 5), "measures must be a list of risk measures, got 5"),
         (lambda: table_of_returns(RETURNS, []), r"measures must be at least one risk measure, got \[\]"),
         (lambda: rg.Critic(bootstrap=3), "bootstrap must be True or False, got 3"),
+        (lambda: rg.OnPSF(common_random_numbers="no"), "common_random_numbers must be True or False, got 'no'"),
+        (lambda: train(algorithm="onp-sf:orthogonal=3"), "orthogonal must be True or False, got 3"),
+        (lambda: rg.Score(reuse_batch=1), "reuse_batch must be True or False, got 1"),
+        (lambda: train(seed="x"), "seed must be an integer, got 'x'"),
+        (lambda: train(seed=True), "seed must be an integer, got True"),
+        (lambda: train(threads=0), "threads must be an integer of at least 1, got 0"),
+        (
+            lambda: train(callback=lambda line: None),
+            r"callback must take two arguments, \(line, theta\), got <function",
+        ),
+        (lambda: train(callback=[print, lambda: None]), "callback must take two arguments"),
+        (lambda: rg.evaluate(5, "two-roads"), "run must be a run, its folder or file, or a pair"),
         (
             lambda: rg.train("two-roads", "mean", algorithm="onp-sf:direction=3"),
-            "direction must not be given for the algorithm onp-sf, which has none, got 3; did you mean 'directions'",
+            "direction must be an option of the algorithm onp-sf, to which it was given, got 3; did you mean",
         ),
         (lambda: table_of_returns([[1.0]], ["mean"]), "values must be one vector"),
         (
@@ -78,6 +91,42 @@ def test_bad_arguments(call, words):
     with pytest.raises(InputError, match=words) as told:
         call()
     assert str(told.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (
+            lambda: train(directions=4),
+            "'directions'; it is an option of offp-sf, onp-sf: algorithm='offp-sf:directions=4'",
+        ),
+        (
+            lambda: train(algorithm=rg.OnPSF(), directions=4),
+            "option of onp-sf, offp-sf: algorithm='onp-sf:directions=4'",
+        ),
+        (lambda: train(reuse_batch=True), "option of offp-sf, score: algorithm='offp-sf:reuse_batch=true'"),
+        (lambda: train(behavior=("policy", [0.0])), "algorithm='offp-sf:behavior=...'"),
+        (lambda: train(lr=0.1), "rg.train has no keyword 'lr'; did you mean 'step_size'?"),
+        (lambda: train(total_timesteps=10), "rg.train has no keyword 'total_timesteps'; did you mean 'max_episodes'?"),
+        (lambda: train(foo=1), "rg.train has no keyword 'foo'; it has algorithm, backend, callback"),
+        (lambda: rg.train("two-roads"), "rg.train: missing a required argument: 'risk'; it takes env, risk, algorithm"),  # pyright: ignore[reportCallIssue]
+        (lambda: rg.train("two-roads", "mean", 3), "rg.train: too many positional arguments; it takes env, risk, algo"),  # pyright: ignore[reportCallIssue]
+        (rg.risk.CVaR, "rg.risk.CVaR: missing a required argument: 'alpha'; it takes alpha, attitude"),
+        (rg.evaluate, "rg.evaluate: missing a required argument: 'run'; it takes run, env, risk"),
+        (lambda: rg.mdp.FiniteMDP([1], [1], horizon=3), "rg.mdp.FiniteMDP: missing a required argument: 'start'"),  # pyright: ignore[reportCallIssue]
+    ],
+)
+def test_wrong_keywords_and_missing_arguments(call, words):
+    with pytest.raises(KeywordError) as told:
+        call()
+    assert words in str(told.value)
+
+
+def test_a_word_of_another_library_stands_for_one_option():
+    options = facts_of(TrainOptions)
+    words = [word for facts in options.values() for word in facts.also]
+    assert len(words) == len(set(words)) > 10
+    assert not set(words) & set(options)
 
 
 @pytest.mark.parametrize("space", ["observation_space", "action_space"])

@@ -102,7 +102,7 @@ def test_every_combination_is_a_state_of_its_own_one_by_one_and_in_batches(name)
     samples = [space.sample() for _ in range(200)]
     reader, read_batch = observation_reader(space), batch_reader(space)
     alone = [reader.read(each) for each in samples]
-    together = reader.room(len(samples))
+    together = reader.allocate(len(samples))
     assert reader.together(samples, together)
     batch = concatenate(space, samples, create_empty_array(space, len(samples)))
     assert read_batch is not None

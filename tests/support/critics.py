@@ -4,7 +4,7 @@ import numpy as np
 
 import riskgrad as rg
 from riskgrad.critic.graph import Sweeper, ValueGraph
-from riskgrad.critic.log import Block
+from riskgrad.critic.log import LogBlock
 from riskgrad.critic.outcomes import OutcomeModel
 from riskgrad.mdp import FiniteMDP
 from riskgrad.random import Purpose, Stream
@@ -35,7 +35,7 @@ def true_model(mdp: FiniteMDP) -> OutcomeModel:
     )
 
 
-def play_block(mdp: FiniteMDP, policy, theta, episodes=200, seed=0) -> Block:
+def play_block(mdp: FiniteMDP, policy, theta, episodes=200, seed=0) -> LogBlock:
     """Give a batch of a policy as the log keeps it."""
     return block_of(play_steps(mdp, policy, theta, episodes, seed), policy.memory)
 

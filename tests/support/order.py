@@ -8,6 +8,7 @@ ORDER = [
     "types",
     "descriptions",
     "registry",
+    "keywords",
     "random",
     "kernels",
     "making",

@@ -50,8 +50,12 @@ INNER = (
         "random.episode_words",
         "random.mix",
     ),
-    *("settings.Rule", "settings.check_options", "settings.default_of", "settings.describe_env_options"),
-    *("settings.facts_of", "settings.option", "settings.plain_number", "settings.read_options"),
+    *(
+        "settings.Rule",
+        "settings.check_options",
+        "settings.default_of",
+    ),
+    *("settings.facts_of", "settings.option", "settings.read_options"),
     *(
         "sources.LoggedEpisodes",
         "sources.check_fit",
@@ -167,7 +171,7 @@ def list_calls(p):
     end = {"start": 0, "terminal": [1], "horizon": 3, "discount": 0.9}
     outcomes = [[[(0.5, 0, 1.0, False), (0.5, 1, 0.0, True)]], [[(1.0, 1, 0.0, True)]]]
     trained = {"callback": stop, "progress": False, **p.brief}
-    ways = {"path": 0.5, "risk": p.rho, "schedule": "practical"}
+    paths = {"risk_path": 0.5, "risk": p.rho, "schedule": "practical"}
     return {
         "train": (rg.train, {"env": "two-roads", "risk": "cvar:0.5", **trained}),
         "evaluate": (rg.evaluate, {"run": p.run, "env": "two-roads", "risk": ["mean"], "episodes": 20}),
@@ -258,8 +262,8 @@ def list_calls(p):
         },
         "paths.SquarePath": (rg.paths.SquarePath, {"part": 0.5}),
         "paths.LevelPath": (rg.paths.LevelPath, {"part": 0.5}),
-        "paths.find_way": (rg.paths.find_way, ways),
-        "paths.find_ways": (rg.paths.find_ways, ways),
+        "paths.choose_path": (rg.paths.choose_path, paths),
+        "paths.choose_paths": (rg.paths.choose_paths, paths),
         "policy.TabularGibbs": (rg.policy.TabularGibbs, {"n_states": 3, "n_actions": 2}),
         "policy.TabularGibbs.probabilities": (p.pi.probabilities, {"theta": p.theta, "observations": 0}),
         "policy.TabularGibbs.log_prob": (p.pi.log_prob, {"theta": p.theta, "observations": [0], "actions": [0]}),

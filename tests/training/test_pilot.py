@@ -9,7 +9,7 @@ from support.training import train_briefly
 import riskgrad as rg
 from riskgrad.errors import InputError
 from riskgrad.exact.risk import action_values
-from riskgrad.paths import find_way
+from riskgrad.paths import choose_path
 from riskgrad.policy.memory import Memory
 from riskgrad.random import Purpose, Stream
 from riskgrad.run.store import HISTORY
@@ -56,10 +56,10 @@ def test_the_cells_of_a_pilot_lose_nothing_on_the_inventory(seed):
     run = rg.train(INVENTORY, "cvar:0.1", policy="shared-table", memory="both", iterations=1, seed=seed)
     policy, wide = run.policy, WithReturns(INVENTORY)
     seen, ascent = wide.seen(policy.memory), rg.ascent.Adam(0.1)
-    way = find_way("square:0.5", rg.risk.CVaR(0.1), "practical")
+    path = choose_path("square:0.5", rg.risk.CVaR(0.1), "practical")
     theta, moments = np.zeros(policy.dim), ascent.start(policy.dim)
     for k in range(300):
-        chances, measure = policy.probabilities(theta, seen), way.measure(min(1.0, k / 150))
+        chances, measure = policy.probabilities(theta, seen), path.measure(min(1.0, k / 150))
         slopes = chances * action_values(wide.model, chances, measure)
         where = np.repeat(seen, 5), np.tile(np.arange(5), len(seen))
         theta, moments = ascent.step(theta, policy.score_sum(theta, *where, slopes.ravel()), moments)

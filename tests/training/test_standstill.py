@@ -22,7 +22,7 @@ def test_a_record_stands_still_by_hand():
     assert has_converged(lines([9.0] + [0.0] * 8, error=0.0), 4), "what was before does not count"
     assert not has_converged(lines([0.0] * 7), 4)
     assert not has_converged(lines([0.0] * 8), None)
-    assert not has_converged(lines([0.0] * 8, path=0.5), 4), "on the way to the measure"
+    assert not has_converged(lines([0.0] * 8, path=0.5), 4), "still on the path"
     assert not has_converged([*lines([0.0] * 4, way="none"), *lines([0.0] * 4, way="levels:0.5")], 4)
     assert not has_converged(lines([0.0, None] * 4), 4)
     assert has_converged(lines([0.0, 2.0] * 4, error=None), 4), "without errors by how the values scatter"

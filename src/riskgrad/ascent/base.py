@@ -84,8 +84,8 @@ def parse_ascent(step_size: "float | str | Ascent") -> Ascent:
     try:
         pairs = [("step_size", size), *(pair.split("=", 1) for pair in more)]
         numbers = {key.strip().replace("-", "_"): float(value) for key, value in pairs}
-    except ValueError as problem:
-        raise InputError("step_size", "look like 0.5, 'adam:0.1' or 'adam:0.1,clip=5'", text) from problem
+    except ValueError as error:
+        raise InputError("step_size", "look like 0.5, 'adam:0.1' or 'adam:0.1,clip=5'", text) from error
     for key in numbers:
         if key not in known:
             raise UnknownNameError(f"what follows {name} in step_size", key, known)

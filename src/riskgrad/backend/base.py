@@ -22,7 +22,7 @@ Answer = TypeVar("Answer")
 
 
 class Backend(ABC):
-    """Who does the work.
+    """What does the work: this process, others, or a cluster.
 
     Attributes:
         name: how a string calls it.
@@ -85,6 +85,6 @@ def parse_backend(text: str) -> Backend:
     try:
         numbers = [int(count)] if count else []
         inspect.signature(kind).bind(*numbers)
-    except (ValueError, TypeError) as problem:
-        raise InputError("backend", "look like 'serial' or 'processes:4'", text) from problem
+    except (ValueError, TypeError) as error:
+        raise InputError("backend", "look like 'serial' or 'processes:4'", text) from error
     return kind(*numbers)

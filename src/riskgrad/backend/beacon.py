@@ -1,4 +1,4 @@
-"""Where a worker process is: it notes that in shared memory before it calls an environment.
+"""A note in shared memory of the call of an environment that a worker process is in.
 
 An environment that hangs inside compiled code may hold its whole process, so that no other thread of it can notice. The
 process that waits reads the beacon instead, and ends a worker whose call has not come back in time. The clock is the
@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 
-class Place(NamedTuple):
+class EnvCall(NamedTuple):
     """The call of an environment that a worker is in, or was in when it died.
 
     Attributes:
@@ -55,14 +55,14 @@ class Beacon:
         """Say that the call is over."""
         self._cells[0] = 0.0
 
-    def find_overdue(self) -> Place | None:
+    def find_overdue(self) -> EnvCall | None:
         """Give the call that should be over by now and is not; None if there is none."""
         return None if time.monotonic() < self._cells[0] else self.find_call()
 
-    def find_call(self) -> Place | None:
+    def find_call(self) -> EnvCall | None:
         """Give the call that the worker is in, or was in when it died; None if there is none."""
         until, seconds, seed, step = self._cells[:4]
-        return None if until == 0.0 else Place(int(seed), int(step), seconds)
+        return None if until == 0.0 else EnvCall(int(seed), int(step), seconds)
 
     def ask_to_stop(self, number: int) -> None:
         """Ask the worker to stop because of a signal; 0 takes that back."""

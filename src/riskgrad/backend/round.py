@@ -33,7 +33,7 @@ class RemoteActor:
 
 
 class Round:
-    """The tasks of one map while they are done.
+    """One call of `map`: its tasks, and which worker does which.
 
     Args:
         actors: who does them; those that die are taken off the list.

@@ -18,7 +18,7 @@ from collections.abc import Generator, Mapping
 from types import FrameType
 from typing import Any, Final
 
-from riskgrad.backend.beacon import Beacon, Place, use_beacon
+from riskgrad.backend.beacon import Beacon, EnvCall, use_beacon
 from riskgrad.errors import WorkerError
 from riskgrad.parcels import PROTOCOL, Package, finding_parts, unpack
 
@@ -36,7 +36,7 @@ class CallError(WorkerError):
         reason: what happened.
     """
 
-    def __init__(self, task: int, place: Place | None, reason: str) -> None:
+    def __init__(self, task: int, place: EnvCall | None, reason: str) -> None:
         super().__init__(task, place, reason)
         self.task, self.place, self.reason = task, place, reason
 

@@ -35,10 +35,10 @@ def main(arguments: list[str] | None = None) -> None:
 
         _say(str(interrupted))
         leave(interrupted.signal)
-    except (RiskgradError, OSError, MemoryError) as problem:
+    except (RiskgradError, OSError, MemoryError) as error:
         if "--debug" in words:
             raise
-        _say(f"out of memory: {problem}" if isinstance(problem, MemoryError) else _in_flags(str(problem), words))
+        _say(f"out of memory: {error}" if isinstance(error, MemoryError) else _in_flags(str(error), words))
         raise SystemExit(2) from None
 
 

@@ -33,8 +33,8 @@ def read_config(path: Path, flags: Mapping[str, type]) -> dict[str, Any]:
         values = tomllib.loads(text)
     except OSError as error:
         refuse("read", path, error)
-    except (ValueError, RecursionError) as problem:  # not TOML, not UTF-8, or a number with too many digits
-        raise InputError(str(path), "be TOML", str(problem)) from problem
+    except (ValueError, RecursionError) as error:  # not TOML, not UTF-8, or a number with too many digits
+        raise InputError(str(path), "be TOML", str(error)) from error
     if was_changed(text):
         words = f"{path} was changed since its run wrote it, and may be damaged; if that was you, delete its last line"
         warnings.warn(words, RuntimeWarning, stacklevel=2)

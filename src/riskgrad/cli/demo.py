@@ -18,7 +18,7 @@ def demo(
 
     Example: riskgrad demo --out riskgrad-demo
     """
-    from riskgrad.pages import demo as story  # noqa: PLC0415 - brings matplotlib and numba
+    from riskgrad.pages import demo as demonstration  # noqa: PLC0415 - brings matplotlib and numba
     from riskgrad.run.live import Live  # noqa: PLC0415
 
     say(
@@ -26,10 +26,10 @@ def demo(
         "long one around.\nTwo policies learn it: one for the mean return, one for its worst days (the worst 1 in 20). "
         "The first time, code is compiled too."
     )
-    runs = story.train_both(seed, lambda name: Live(console, None, f"{name:7}"))
+    runs = demonstration.train_both(seed, lambda name: Live(console, None, f"{name:7}"))
     say("Both play the same fresh episodes, and the report is written.")
-    outcomes = story.outcomes_of(runs, seed)
-    page = story.write_page(outcomes, out / "report.html", seed)
-    story.draw_both(outcomes, out / "maze.svg")
-    for line in ("", *story.lesson(outcomes), f"The report is in {page}: open it in any browser."):
+    walkers = demonstration.walk_both(runs, seed)
+    page = demonstration.write_page(walkers, out / "report.html", seed)
+    demonstration.draw_both(walkers, out / "maze.svg")
+    for line in ("", *demonstration.tell_lesson(walkers), f"The report is in {page}: open it in any browser."):
         say(line)

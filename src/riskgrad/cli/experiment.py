@@ -53,7 +53,7 @@ def run_experiment(
     """
     from riskgrad.checks import check_count  # noqa: PLC0415
     from riskgrad.experiments.study import experiment as study  # noqa: PLC0415
-    from riskgrad.run.live import LiveFamily  # noqa: PLC0415
+    from riskgrad.run.live import LiveCrew  # noqa: PLC0415
 
     if resume and out is None:
         raise InputError("--resume", "come with --out, the folder of the experiment", "no folder")
@@ -61,7 +61,7 @@ def run_experiment(
     kept: dict[str, Any] = {} if out is None else {"resume" if resume else "folder": out}
     shown = Console(stderr=True, highlight=False) if as_json else console
     usual = default_of(facts_of(Options)["iterations"], "practical")
-    with LiveFamily(shown, len(risks) * len(numbers), options.get("iterations") or usual) as live:
+    with LiveCrew(shown, len(risks) * len(numbers), options.get("iterations") or usual) as live:
         found = study(env, risks, numbers, seed=first, progress=live, **kept, **options)
     if page is not None:
         found.report(page)

@@ -38,7 +38,7 @@ def frontier(
     """
     from riskgrad.pages.family import frontier as family  # noqa: PLC0415
     from riskgrad.pages.plots import plot_frontier  # noqa: PLC0415
-    from riskgrad.run.live import LiveFamily  # noqa: PLC0415
+    from riskgrad.run.live import LiveCrew  # noqa: PLC0415
 
     where: dict[str, Any] = {
         "horizon": horizon,
@@ -48,7 +48,7 @@ def frontier(
     settings: dict[str, Any] = {"episodes": episodes, "confidence": confidence, "seed": seed, "iterations": iterations}
     numbers = _numbers(levels)
     shown = Console(stderr=True, highlight=False) if as_json else console
-    with LiveFamily(shown, 1 + 3 * len(numbers), iterations) as live:
+    with LiveCrew(shown, 1 + 3 * len(numbers), iterations) as live:
         found = family(env, risk, numbers, against=against, backend=backend, progress=live, **settings, **where)
     if out is not None:
         found.save_runs(out)
@@ -85,5 +85,5 @@ def _print_family(found: "Frontier", title: str) -> None:
 def _numbers(levels: str) -> list[float]:
     try:
         return [float(word) for word in levels.split(",")]
-    except ValueError as problem:
-        raise InputError("--levels", "be numbers separated by commas, such as 0.5,0.1", levels) from problem
+    except ValueError as error:
+        raise InputError("--levels", "be numbers separated by commas, such as 0.5,0.1", levels) from error

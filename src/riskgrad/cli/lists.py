@@ -62,7 +62,7 @@ def envs(as_json: AsJson = False) -> None:
 
     shipped = [(name, "finite model", build) for name, build in sorted(MODELS.items())]
     shipped += [(name, "compiled", build) for name, build in sorted(TWINS.items())]
-    rows = [(name, kind, _story(build)) for name, kind, build in shipped]
+    rows = [(name, kind, _describe_env(build)) for name, kind, build in shipped]
     _show("Shipped environments; any Gymnasium id works too", ("name", "kind", "about"), rows, as_json)
 
 
@@ -86,11 +86,11 @@ def _first_line(thing: object) -> str:
     return (thing.__doc__ or "").strip().splitlines()[0]
 
 
-def _story(build: object) -> str:
+def _describe_env(build: object) -> str:
     """Give the words after "the model of" or a colon in the first line of an environment's docstring, or the line."""
     line = _first_line(build)
-    story = line.partition("the model of ")[2] or line.partition(": ")[2] or line
-    return story[:1].upper() + story[1:]
+    words = line.partition("the model of ")[2] or line.partition(": ")[2] or line
+    return words[:1].upper() + words[1:]
 
 
 def _show(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], as_json: bool) -> None:

@@ -18,7 +18,7 @@ from riskgrad.cli.config import ENV_OPTION, read_config
 from riskgrad.cli.printing import console, print_json, say
 from riskgrad.cli.shared import Command, app, name_flags, parse_env_options
 from riskgrad.errors import InputError, Stopped
-from riskgrad.settings import HOW, KEPT, Facts, Rule, TrainOptions, facts_of
+from riskgrad.settings import HOW, KEPT, OptionFacts, Rule, TrainOptions, facts_of
 
 if TYPE_CHECKING:
     from riskgrad.run import Run
@@ -45,11 +45,11 @@ class TrainCommand(Command):
         return super().invoke(ctx)
 
 
-def _own_facts() -> dict[str, Facts]:
+def _own_facts() -> dict[str, OptionFacts]:
     """Give the options of all algorithms; an option of several algorithms is given once, with the defaults of each."""
     from riskgrad.algorithms import ALGORITHMS  # noqa: PLC0415
 
-    found: dict[str, Facts] = {}
+    found: dict[str, OptionFacts] = {}
     defaults: dict[str, dict[str, list[str]]] = {}
     for algorithm, kind in ALGORITHMS.by_name().items():
         for name, facts in facts_of(kind).items():
@@ -64,7 +64,7 @@ def _say_defaults(defaults: dict[str, list[str]]) -> str:
     return "Default: " + "; ".join(f"{text} ({', '.join(names)})" for text, names in defaults.items()) + "."
 
 
-def make_parameters(options: dict[str, Facts], panel: str | None = None) -> list[inspect.Parameter]:
+def make_parameters(options: dict[str, OptionFacts], panel: str | None = None) -> list[inspect.Parameter]:
     """Give a parameter of the command for each option that a flag can give."""
     found: list[inspect.Parameter] = []
     for name, facts in options.items():

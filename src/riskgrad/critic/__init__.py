@@ -13,7 +13,7 @@ used, without importance weights:
     outcomes.py      counts of what followed each state and action: a model of the environment
     reward_grid.py   a grid for rewards that take very many values
     graph.py         the law of the return in that model, and what each action gains under a utility
-    actor.py         a step of the policy along these gains
+    assessment.py    these gains as an assessment of a policy, and a step of the policy along them
     returns.py       gains from the returns of episodes, where observations do not determine what follows
 
 Where observations are vectors, outcomes cannot be counted:

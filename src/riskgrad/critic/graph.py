@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from riskgrad.critic.log import Block
+from riskgrad.critic.log import LogBlock
 from riskgrad.critic.outcomes import OutcomeModel
 from riskgrad.kernels import value_layout, value_sweeps
 from riskgrad.kernels.compile import as_contiguous
@@ -35,7 +35,7 @@ STRETCH: Final = 8  # a graph may have up to this many times MOST_EDGES to reach
 
 @dataclass(frozen=True)
 class Gains:
-    """The result of a sweep backward.
+    """What each action gains, and the values and visits that go with it: the result of a sweep backward.
 
     Attributes:
         values: expected utility from each node; an array of the sweeper, which its next sweep backward overwrites.
@@ -75,7 +75,7 @@ class ValueGraph:
         model: OutcomeModel,
         horizon: int,
         discount: float,
-        recent: list[Block],
+        recent: list[LogBlock],
         straight: bool = False,
         policy: Policy | None = None,
     ) -> None:
@@ -150,7 +150,7 @@ class ValueGraph:
         chances = np.where(self.known, table, 0.0)
         return chances / np.maximum(np.sum(chances, axis=1, keepdims=True), 1e-300)
 
-    def read_values(self, gains: Gains, block: Block) -> FloatArray:
+    def read_values(self, gains: Gains, block: LogBlock) -> FloatArray:
         """Give V at each step of a batch [N], interpolated between the knots of its time."""
         times, sums = _sums_of(block, self._discount)
         found = np.empty(len(sums))
@@ -211,13 +211,15 @@ class Sweeper:
         return law
 
 
-def _sums_of(block: Block, discount: float) -> tuple[IntArray, FloatArray]:
+def _sums_of(block: LogBlock, discount: float) -> tuple[IntArray, FloatArray]:
     times, sums = np.empty(len(block.states), dtype=np.int64), np.empty(len(block.states))
     returns_so_far(discount, block.offsets, block.rewards, times, sums)
     return times, sums
 
 
-def _sort_recent(recent: list[Block], horizon: int, discount: float) -> tuple[IntArray, FloatArray, FloatArray, float]:
+def _sort_recent(
+    recent: list[LogBlock], horizon: int, discount: float
+) -> tuple[IntArray, FloatArray, FloatArray, float]:
     """Give where each time begins, returns so far by time, sorted final returns, and the mean length of episodes."""
     parts = [_sums_of(block, discount) for block in recent]
     times, sums = (np.concatenate(part) for part in zip(*parts, strict=True))

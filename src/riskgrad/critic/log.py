@@ -29,8 +29,8 @@ MOST_GROWTH: Final = 1100  # zlib compresses nothing by a larger factor
 
 
 @dataclass(frozen=True)
-class Block:
-    """One batch of one policy, in the form that the critic needs.
+class LogBlock:
+    """One batch of one policy, as the log keeps it.
 
     Attributes:
         lengths: steps of each episode [m].
@@ -66,9 +66,9 @@ class Block:
         return HEAD.pack(MARK, zlib.crc32(SIZES.pack(*sizes) + body), *sizes) + body
 
 
-def read_blocks(content: bytes, name: str) -> list[Block]:
+def read_blocks(content: bytes, name: str) -> list[LogBlock]:
     """Read the blocks of a log; refuse a damaged block, with the name of the log's file in the message."""
-    found: list[Block] = []
+    found: list[LogBlock] = []
     place = 0
     while place < len(content):
         head = content[place : place + HEAD.size]
@@ -99,7 +99,7 @@ def _unpack(body: bytes, episodes: int, steps: int, what: str) -> bytes:
     return raw
 
 
-def _read_columns(raw: bytes, episodes: int, steps: int) -> Block:
+def _read_columns(raw: bytes, episodes: int, steps: int) -> LogBlock:
     kinds = ((np.int32, episodes), (np.bool_, episodes), (np.int32, steps), (np.int32, steps), (np.float64, steps))
     columns: list[NDArray[np.generic]] = []
     place = 0
@@ -107,7 +107,7 @@ def _read_columns(raw: bytes, episodes: int, steps: int) -> Block:
         columns.append(np.frombuffer(raw, kind, count, place).copy())
         place += columns[-1].nbytes
     lengths, ended, states, actions, rewards = columns
-    return Block(lengths, ended, states, actions, rewards)  # pyright: ignore[reportArgumentType]
+    return LogBlock(lengths, ended, states, actions, rewards)  # pyright: ignore[reportArgumentType]
 
 
 class StepLog:
@@ -127,14 +127,14 @@ class StepLog:
 
     def __init__(self, n_states: int, n_actions: int, horizon: int = 0, cap: int = LARGEST_LOG) -> None:
         self._sizes, self.cap = (n_states, n_actions, horizon), cap
-        self.blocks: list[Block] = []
+        self.blocks: list[LogBlock] = []
         self.length, self._bytes = 0, 0
         self.counts = OutcomeCounts(n_states, n_actions, horizon)
         self._rewards: set[float] = set()
         self._grid: RewardGrid | None = None
         self._gridded = 0  # bytes of the log when the grid was made
 
-    def append(self, block: Block) -> None:
+    def append(self, block: LogBlock) -> None:
         """Add a block, and drop the oldest ones while the log is larger than its cap."""
         self.blocks.append(block)
         self.length += 1
@@ -160,7 +160,7 @@ class StepLog:
             self.append(block)
         self.length = length
 
-    def _renew_grid(self, block: Block) -> bool:
+    def _renew_grid(self, block: LogBlock) -> bool:
         """Make a new grid and count all blocks on it if the block just appended requires that; say whether it did."""
         if self._grid is None:
             self._rewards.update(np.unique(block.rewards).tolist())
@@ -175,5 +175,5 @@ class StepLog:
             self._count(kept, 1)
         return True
 
-    def _count(self, block: Block, sign: int) -> None:
+    def _count(self, block: LogBlock, sign: int) -> None:
         self.counts.count(sign, block.offsets, block.ended, block.states, block.actions, block.rewards, self._grid)

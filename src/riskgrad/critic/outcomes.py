@@ -53,11 +53,11 @@ class OutcomeCounts:
         self.n_states, self.n_actions, self._horizon = n_states, n_actions, horizon
         self.starts = np.zeros(n_states)
         self._used = 0
-        self._make_room(SMALLEST)
+        self._allocate(SMALLEST)
         self._order: IntArray | None = None
 
-    def _make_room(self, room: int) -> None:
-        """Give the columns room for this many outcomes, and the hash twice as many slots."""
+    def _allocate(self, room: int) -> None:
+        """Make columns for this many outcomes, and the hash twice as many slots."""
         old = (self._pairs, self._nexts, self._rewards, self._counts) if self._used else ()
         self._pairs, self._nexts, self._rewards = (np.zeros(room, dtype=np.int64) for _ in range(3))
         self._counts = np.zeros(room)
@@ -103,7 +103,7 @@ class OutcomeCounts:
         while self._used + len(states) > room:
             room *= 2
         if room > len(self._pairs):
-            self._make_room(room)
+            self._allocate(room)
         self._used = count_steps(
             sign,
             self.n_states,

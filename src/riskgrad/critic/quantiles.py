@@ -34,7 +34,7 @@ FORGETTING: Final = 0.1  # least weight of a new batch in the center and the spr
 
 
 @dataclass(frozen=True)
-class Visits:
+class CriticSteps:
     """The steps of a batch in the form that the critic reads.
 
     Attributes:
@@ -52,7 +52,7 @@ class Visits:
     returns: FloatArray
 
 
-def view_steps(batch: Steps, observations: FloatArray, horizon: int, discount: float) -> Visits:
+def view_steps(batch: Steps, observations: FloatArray, horizon: int, discount: float) -> CriticSteps:
     """Give the steps of a batch in the form that the critic reads.
 
     Args:
@@ -66,7 +66,7 @@ def view_steps(batch: Steps, observations: FloatArray, horizon: int, discount: f
     sum_rewards(batch.rewards, batch.offsets, discount, so_far, scale)
     times = np.arange(len(so_far)) - np.repeat(batch.offsets[:-1], lengths)
     left = 1.0 - times / horizon
-    return Visits(
+    return CriticSteps(
         inputs=np.ascontiguousarray(np.column_stack([observations, left])),
         so_far=so_far,
         scale=scale,
@@ -128,11 +128,11 @@ class QuantileCritic:
         center, spread = self.units[:2]
         return center + spread * self.network.apply_all(self.theta[None], inputs)[0]
 
-    def values(self, visits: Visits, utility: Utility, quantiles: FloatArray) -> FloatArray:
+    def values(self, visits: CriticSteps, utility: Utility, quantiles: FloatArray) -> FloatArray:
         """Give V(x) [N] under a utility, from the quantiles [N, 32]."""
         return np.mean(utility.at(visits.so_far[:, None] + visits.scale[:, None] * quantiles), axis=1)
 
-    def rescale(self, visits: Visits) -> "QuantileCritic":
+    def rescale(self, visits: CriticSteps) -> "QuantileCritic":
         """Give the critic with units updated by a batch; from the second batch on its predictions do not change."""
         to_come = (visits.returns - visits.so_far) / visits.scale
         mean = float(np.mean(to_come))
@@ -149,7 +149,7 @@ class QuantileCritic:
         return replace(self, theta=theta, units=np.array([moved, wide, seen + 1.0]))
 
     def fit(
-        self, visits: Visits, epochs: int, step: float, generator: np.random.Generator
+        self, visits: CriticSteps, epochs: int, step: float, generator: np.random.Generator
     ) -> tuple["QuantileCritic", float]:
         """Fit the quantiles to a batch; give the fitted critic, and the loss of the last epoch."""
         state = FitState(self.theta.copy(), self.mean.copy(), self.square.copy(), self.powers.copy())
@@ -166,7 +166,7 @@ class QuantileCritic:
         return replace(self, theta=state.theta, mean=state.mean, square=state.square, powers=state.powers), loss
 
     @staticmethod
-    def _draw_targets(visits: Visits, quantiles: FloatArray, generator: np.random.Generator) -> FloatArray:
+    def _draw_targets(visits: CriticSteps, quantiles: FloatArray, generator: np.random.Generator) -> FloatArray:
         """Give 2 targets for each step [N, 2]: what a random number of steps earned, plus a random quantile there."""
         size = len(visits.so_far)
         ahead = np.searchsorted(JUMPED, generator.random((size, TARGETS)), side="right") + 1

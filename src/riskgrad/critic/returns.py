@@ -9,9 +9,9 @@ from typing import Final
 
 import numpy as np
 
-from riskgrad.critic.actor import Advice, table_of
+from riskgrad.critic.assessment import Assessment, table_of
 from riskgrad.critic.graph import Sweeper, ValueGraph
-from riskgrad.critic.log import Block
+from riskgrad.critic.log import LogBlock
 from riskgrad.critic.utility import find_utility
 from riskgrad.kernels.formulas import log_of
 from riskgrad.policy import Policy
@@ -21,7 +21,7 @@ from riskgrad.types import FloatArray, Steps
 FEW_VISITS: Final = 5.0  # the visits of a batch to a row at which the row's gains are halved
 
 
-def advise_by_returns(
+def assess_by_returns(
     graph: ValueGraph,
     before: ValueGraph | None,
     policy: Policy,
@@ -29,8 +29,8 @@ def advise_by_returns(
     risk: RiskMeasure,
     bonus: float,
     batch: Steps,
-    block: Block,
-) -> Advice:
+    block: LogBlock,
+) -> Assessment:
     """Compute from the returns of a batch what each action of the policy that played it gains.
 
     Args:
@@ -52,10 +52,10 @@ def advise_by_returns(
     gains -= bonus * utility.spread / graph.mean_length * (logs + entropies[:, None])
     episodes = len(batch.values)
     randomness = float(np.sum(visits * entropies) / np.sum(visits))
-    return Advice(table, gains, visits / episodes, randomness)
+    return Assessment(table, gains, visits / episodes, randomness)
 
 
-def _values_of(graph: ValueGraph, table: FloatArray, risk: RiskMeasure, block: Block) -> FloatArray:
+def _values_of(graph: ValueGraph, table: FloatArray, risk: RiskMeasure, block: LogBlock) -> FloatArray:
     """Give a model's values [N] at the steps of a batch that the model was not learned from."""
     sweeper = Sweeper(graph)
     utility = find_utility(risk, graph.ends, sweeper.law(table))

@@ -163,7 +163,7 @@ def _flag_few(measure: RiskMeasure, sample: Masses) -> str | None:
     if parts[heaviest] >= second / 2.0:
         deciding = min(deciding, float(sample.masses[heaviest] ** 2 / sample.squares[heaviest]))
     if deciding < ENOUGH - 1e-6:
-        return f"about {deciding:.0f} of {sample.size:.0f} episodes decide it; want {ENOUGH}"
+        return f"about {deciding:.0f} of {sample.size:,.0f} episodes decide it; want {ENOUGH}"
     return None
 
 
@@ -180,7 +180,7 @@ def _flag_unseen(
         moved = DiscreteLaw(np.append(law.values, end), np.append((1.0 - share) * law.probabilities, share))
         if abs(measure.value(moved) - measure.value(law)) > width:
             return (
-                f"a return of {end:g} in {share:.2g} of episodes, which {sample.size:,.0f} may have missed, "
+                f"a return of {end:,g} in {100.0 * share:.2g}% of episodes, which {sample.size:,.0f} may have missed, "
                 f"would move it further"
             )
     return None

@@ -42,7 +42,7 @@ ROUNDING = 1e-12  # of a sum of chances
 @checks_calls
 @dataclass(frozen=True)
 class Aggregate:
-    """A number over seeds.
+    """A statistic over seeds, with its interval.
 
     Attributes:
         value: the number.

@@ -22,7 +22,7 @@ ROW_TOLERANCE = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Edges of a model, before any policy.
+    """The edges of a model, whatever the policy.
 
     Attributes:
         n_states: S; node S is the sink.
@@ -40,7 +40,7 @@ class Graph:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PolicyEdges:
     """The edges that a policy can take, as a step of the recursion needs them.
 
     Attributes:
@@ -77,13 +77,13 @@ def graph_of(mdp: FiniteMDP, last: bool) -> Graph:
     return Graph(mdp.n_states, source[new].astype(np.int64), reward[new], incoming, outcome_edge)
 
 
-def step_of(mdp: FiniteMDP, graph: Graph, table: FloatArray) -> Step:
+def weigh_edges(mdp: FiniteMDP, graph: Graph, table: FloatArray) -> PolicyEdges:
     """Give the edges that a policy table [S, A] can take, with their weights."""
     chances = mdp.probabilities * np.repeat(table.ravel(), np.diff(mdp.offsets))
     weight = np.bincount(graph.outcome_edge, weights=chances, minlength=len(graph.source)).astype(np.float64)
     used = np.flatnonzero(weight > 0.0)
     incoming = np.searchsorted(used, graph.incoming).astype(np.int64)
-    return Step(used.astype(np.int64), graph.source[used], graph.reward[used], weight[used], incoming)
+    return PolicyEdges(used.astype(np.int64), graph.source[used], graph.reward[used], weight[used], incoming)
 
 
 def check_table(mdp: FiniteMDP, policy_table: ArrayLike) -> FloatArray:

@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike
 
 from riskgrad.checks import check_count
 from riskgrad.errors import InputError, TooLargeError
-from riskgrad.exact.graph import Step, check_table, graph_of, step_of
+from riskgrad.exact.graph import PolicyEdges, check_table, graph_of, weigh_edges
 from riskgrad.kernels.recursion import advance_mass, merge_atoms
 from riskgrad.kinds import checks_kinds
 from riskgrad.mdp import FiniteMDP
@@ -41,7 +41,7 @@ MAX_ATOMS = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class Atoms:
     """The atoms after some steps: those of node j are begin[j]:begin[j + 1], and the last node is the sink.
 
     Attributes:
@@ -56,7 +56,7 @@ class Layer:
 
     @property
     def end_atoms(self) -> tuple[FloatArray, FloatArray]:
-        """The atoms (values, masses) in the sink: episodes that ended in the step before this layer."""
+        """The atoms (values, masses) in the sink: episodes that ended in the last of these steps."""
         return self.values[self.begin[-2] :], self.masses[self.begin[-2] :]
 
 
@@ -86,12 +86,12 @@ def return_law(
     max_atoms = check_count("max_atoms", max_atoms)
     table = check_table(mdp, policy_table)
     if grid is None:
-        return final_law(layers(mdp, table, rounding_width(mdp), max_atoms), rounding_width(mdp))
+        return final_law(advance_atoms(mdp, table, rounding_width(mdp), max_atoms), rounding_width(mdp))
     if isinstance(grid, bool) or not isinstance(grid, int | float | np.number) or not 0.0 < grid < np.inf:
         raise InputError("grid", "be a positive number, the width of clusters in units of return", grid)
     width = max(float(grid), rounding_width(mdp))
-    lower = final_law(layers(mdp, table, width, max_atoms), width)
-    mirrored = final_law(layers(mdp, table, width, max_atoms, sign=-1.0), width)
+    lower = final_law(advance_atoms(mdp, table, width, max_atoms), width)
+    mirrored = final_law(advance_atoms(mdp, table, width, max_atoms, sign=-1.0), width)
     return lower, DiscreteLaw(0.0 - mirrored.values, mirrored.probabilities)
 
 
@@ -101,7 +101,7 @@ def rounding_width(mdp: FiniteMDP) -> float:
     return (mdp.horizon + 4) * float(np.finfo(np.float64).eps) * largest
 
 
-def layers(
+def advance_atoms(
     mdp: FiniteMDP,
     table: FloatArray,
     width: float,
@@ -109,8 +109,8 @@ def layers(
     *,
     sign: float = 1.0,
     keep: bool = False,
-) -> list[Layer]:
-    """Run the forward recursion.
+) -> list[Atoms]:
+    """Advance the atoms of the return so far from step to step: the forward recursion.
 
     Args:
         mdp: the model.
@@ -118,53 +118,53 @@ def layers(
         width: width of clusters.
         max_atoms: largest number of atoms at a time, or in all when `keep`.
         sign: -1 mirrors all rewards, so that clusters keep their largest atom.
-        keep: whether to keep whole layers, for a backward pass, rather than only the episodes that ended in each.
+        keep: whether to keep all atoms, for a backward pass, rather than only those of episodes that ended.
 
     Returns:
-        layers 0, ..., T; layer t holds the episodes that go on after t steps and those that ended in step t.
+        the atoms after 0, ..., T steps, of episodes that go on and of those that ended in the last of these steps.
     """
-    inner, last = (step_of(mdp, graph_of(mdp, last=flag), table) for flag in (False, True))
+    inner, last = (weigh_edges(mdp, graph_of(mdp, last=flag), table) for flag in (False, True))
     begun = np.flatnonzero(mdp.start > 0.0)
     begin = np.searchsorted(begun, np.arange(mdp.n_states + 2)).astype(np.int64)
-    layer = Layer(np.zeros(len(begun)), mdp.start[begun], begin)
-    kept = [layer]
+    atoms = Atoms(np.zeros(len(begun)), mdp.start[begun], begin)
+    kept = [atoms]
     total = len(begun)
     for t in range(mdp.horizon):
         step = last if t == mdp.horizon - 1 else inner
         room = max_atoms - (total if keep else 0)
-        moved = advance_mass(*_arguments(layer, step, shifts(mdp, step, t, sign)), width, room)
-        layer = Layer(*moved)
-        total += len(layer.values)
-        if len(layer.values) > room:
-            raise _too_large(mdp, total if keep else len(layer.values), t + 1, max_atoms)
-        kept.append(layer if keep else _only_ended(layer))
+        moved = advance_mass(*_arguments(atoms, step, shifts(mdp, step, t, sign)), width, room)
+        atoms = Atoms(*moved)
+        total += len(atoms.values)
+        if len(atoms.values) > room:
+            raise _too_large(mdp, total if keep else len(atoms.values), t + 1, max_atoms)
+        kept.append(atoms if keep else _only_ended(atoms))
     return kept
 
 
-def shifts(mdp: FiniteMDP, step: Step, t: int, sign: float = 1.0) -> FloatArray:
+def shifts(mdp: FiniteMDP, step: PolicyEdges, t: int, sign: float = 1.0) -> FloatArray:
     """Give the discounted reward of each edge in step t [E]."""
     return sign * mdp.discount**t * step.reward
 
 
-def final_law(kept: list[Layer], width: float) -> DiscreteLaw:
+def final_law(kept: list[Atoms], width: float) -> DiscreteLaw:
     """Give the law of the returns of the episodes that ended in any step."""
-    values = np.concatenate([layer.end_atoms[0] for layer in kept])
-    masses = np.concatenate([layer.end_atoms[1] for layer in kept])
+    values = np.concatenate([atoms.end_atoms[0] for atoms in kept])
+    masses = np.concatenate([atoms.end_atoms[1] for atoms in kept])
     order = np.argsort(values, kind="stable")
     return DiscreteLaw(*merge_atoms(values[order], masses[order], width))
 
 
 def _arguments(
-    layer: Layer, step: Step, shift: FloatArray
+    atoms: Atoms, step: PolicyEdges, shift: FloatArray
 ) -> tuple[FloatArray, FloatArray, IntArray, IntArray, IntArray, FloatArray, FloatArray]:
-    return layer.values, layer.masses, layer.begin, step.incoming, step.source, shift, step.weight
+    return atoms.values, atoms.masses, atoms.begin, step.incoming, step.source, shift, step.weight
 
 
-def _only_ended(layer: Layer) -> Layer:
-    values, masses = layer.end_atoms
-    begin = np.zeros_like(layer.begin)
+def _only_ended(atoms: Atoms) -> Atoms:
+    values, masses = atoms.end_atoms
+    begin = np.zeros_like(atoms.begin)
     begin[-1] = len(values)
-    return Layer(values.copy(), masses.copy(), begin)
+    return Atoms(values.copy(), masses.copy(), begin)
 
 
 def _too_large(mdp: FiniteMDP, atoms: int, steps: int, max_atoms: int) -> TooLargeError:

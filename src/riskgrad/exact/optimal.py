@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 
 from riskgrad.errors import TooLargeError
-from riskgrad.exact.law import MAX_ATOMS, final_law, layers, rounding_width
+from riskgrad.exact.law import MAX_ATOMS, advance_atoms, final_law, rounding_width
 from riskgrad.kinds import checks_kinds
 from riskgrad.mdp import FiniteMDP
 from riskgrad.risk import RiskMeasure
@@ -55,4 +55,4 @@ def deterministic_laws(mdp: FiniteMDP, max_policies: int = MAX_POLICIES) -> Iter
         actions[acting] = choice
         table = np.zeros((mdp.n_states, mdp.n_actions))
         table[np.arange(mdp.n_states), actions] = 1.0
-        yield actions, final_law(layers(mdp, table, width, MAX_ATOMS), width)
+        yield actions, final_law(advance_atoms(mdp, table, width, MAX_ATOMS), width)

@@ -8,7 +8,7 @@ return x and the action a,
     D[s, a] = sum_{t, x} P(S_t = s, accumulated return x) E[influence(R) | t, s, x, a].
 
 The conditional expectation is an adjoint: it starts as the influence of the final returns and is pulled back step by
-step through the layers of the forward pass. The cost is one forward and one backward pass, a small multiple of the cost
+step through the atoms of the forward pass. The cost is one forward and one backward pass, a small multiple of the cost
 of the law; the number of parameters matters only for the policy's sum of scores.
 
 A distortion with a kink, such as that of CVaR, has a gradient unless the kink is at the edge of an atom, that is,
@@ -21,8 +21,8 @@ from numpy.typing import ArrayLike
 
 from riskgrad.checks import check_count
 from riskgrad.errors import InputError
-from riskgrad.exact.graph import check_table, graph_of, step_of
-from riskgrad.exact.law import MAX_ATOMS, Layer, final_law, layers, return_law, rounding_width, shifts
+from riskgrad.exact.graph import check_table, graph_of, weigh_edges
+from riskgrad.exact.law import MAX_ATOMS, Atoms, advance_atoms, final_law, return_law, rounding_width, shifts
 from riskgrad.kernels.recursion import pull_adjoints_back
 from riskgrad.kinds import checks_kinds
 from riskgrad.mdp import FiniteMDP
@@ -74,19 +74,19 @@ def gradient(
 def action_values(mdp: FiniteMDP, table: FloatArray, rho: RiskMeasure, max_atoms: int = MAX_ATOMS) -> FloatArray:
     """Give D [S, A] of the module docstring for a checked policy table; only right where pi(a | s) > 0."""
     width = rounding_width(mdp)
-    kept = layers(mdp, table, width, max_atoms, keep=True)
+    kept = advance_atoms(mdp, table, width, max_atoms, keep=True)
     law = final_law(kept, width)
     influence = np.asarray(rho.influence(law.values, law.probabilities), dtype=np.float64)
     # scores have mean zero, so subtracting a constant changes only the rounding
-    seeds = influence - np.sum(law.probabilities * influence)
+    starts = influence - np.sum(law.probabilities * influence)
     carried = np.zeros(len(mdp.rewards))
     adjoint = np.zeros(len(kept[-1].values))
     for last in (True, False):
         graph = graph_of(mdp, last=last)
-        step = step_of(mdp, graph, table)
+        step = weigh_edges(mdp, graph, table)
         totals = np.zeros(len(step.edges))
         for t in (mdp.horizon - 1,) if last else range(mdp.horizon - 2, -1, -1):
-            _seed(adjoint, kept[t + 1], law, seeds)
+            _start_adjoint(adjoint, kept[t + 1], law, starts)
             now, later = kept[t], kept[t + 1]
             adjoint = pull_adjoints_back(
                 now.values,
@@ -109,9 +109,9 @@ def action_values(mdp: FiniteMDP, table: FloatArray, rho: RiskMeasure, max_atoms
     return sums.astype(np.float64, copy=False).reshape(table.shape)
 
 
-def _seed(adjoint: FloatArray, layer: Layer, law: DiscreteLaw, seeds: FloatArray) -> None:
-    """Set the adjoint of each episode that ended in this layer to the influence of its return."""
-    values, _ = layer.end_atoms
+def _start_adjoint(adjoint: FloatArray, atoms: Atoms, law: DiscreteLaw, starts: FloatArray) -> None:
+    """Set the adjoint of each episode that ended in the last of these steps to the influence of its return."""
+    values, _ = atoms.end_atoms
     where = np.searchsorted(law.values, values, side="right") - 1
     # an atom whose mass underflowed to zero may lie below the first atom of the law
-    adjoint[layer.begin[-2] :] = seeds[np.maximum(where, 0)]
+    adjoint[atoms.begin[-2] :] = starts[np.maximum(where, 0)]

@@ -14,6 +14,7 @@ from matplotlib.ticker import MaxNLocator
 
 from riskgrad.evaluation.seeds import aggregate_seeds
 from riskgrad.experiments.study import Experiment, Reached
+from riskgrad.pages.axes import Curve, fit_curves
 from riskgrad.pages.prose import percent, span_of, write, write_interval
 from riskgrad.pages.run_figures import Drawing, Mark, column, smooth_history
 from riskgrad.pages.style import INK, MUTED, PALE, canvas, run_color
@@ -65,10 +66,12 @@ def draw_learning(found: Experiment, risk: str, hue: int, neutral: bool) -> Draw
     runs = [found.runs[risk, seed] for seed in found.seeds]
     shown = {"mean": "mean"} if neutral else {"risk": risk, "mean": "mean"}
     words: list[str] = []
+    bands: list[Curve] = []
     for place, (key, name) in enumerate(shown.items()):
         drawn, line = (run_color(hue), "-") if place == 0 else (INK, "--")
         where, curves = align_histories(runs, key)
         middle, low, high = _band_over_seeds(curves, found.confidence)
+        bands.append((middle, low, high))
         axis.fill_between(where, low, high, color=drawn, alpha=0.22, linewidth=0)
         axis.plot(where, middle, color=drawn, linewidth=1.8, linestyle=line)
         width = float(high[-1] - low[-1]) or None
@@ -85,7 +88,7 @@ def draw_learning(found: Experiment, risk: str, hue: int, neutral: bool) -> Draw
         page,
         f"{_tell_unit(len(runs))}: {'; '.join(words)}.",
         f"Lines: the interquartile mean over seeds of the estimates of training; bands: its "
-        f"{percent(found.confidence)} interval over seeds.",
+        f"{percent(found.confidence)} interval over seeds.{fit_curves(axis, bands, np.empty(0))}",
         [*marks, Mark(f"{percent(found.confidence)} interval", hue, "band")],
     )
 

@@ -17,9 +17,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, cast
 
+from riskgrad.checks import plain_number
 from riskgrad.errors import DamagedFileError, InputError
 from riskgrad.run.files import read_file, refuse, write_whole
-from riskgrad.settings import plain_number
 from riskgrad.types import describe
 
 RECORD: Final = "experiment.json"

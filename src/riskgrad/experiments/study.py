@@ -19,7 +19,7 @@ import numpy as np
 
 from riskgrad.backend import Backend
 from riskgrad.checks import check_count, check_path
-from riskgrad.crew import Crew, Progress, Training, refuse_unknown_options
+from riskgrad.crew import Crew, ProgressCallback, Training, refuse_unknown_options
 from riskgrad.errors import InputError
 from riskgrad.evaluation.seeds import Aggregate, aggregate_seeds, compare_seeds
 from riskgrad.experiments.record import Record, describe_options, read_record, refuse_other_experiment, write_record
@@ -211,7 +211,9 @@ class Experiment:
         return "".join(html_table(one.rows, title=one.title, header=one.header) for one in self.texts())
 
     def __repr__(self) -> str:
-        return f"<Experiment: {len(self.risks)} measures x {len(self.seeds)} seeds on {self.episodes:,} fresh episodes>"
+        measures = f"{len(self.risks)} measure{'s' if len(self.risks) > 1 else ''}"
+        seeds = f"{len(self.seeds)} seed{'s' if len(self.seeds) > 1 else ''}"
+        return f"<Experiment: {measures} x {seeds} on {self.episodes:,} fresh episodes>"
 
 
 @checks_kinds
@@ -226,7 +228,7 @@ def experiment(
     backend: str | Backend | None = None,
     folder: str | Path | None = None,
     resume: str | Path | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
     **training: Any,
 ) -> Experiment:
     """Train every measure with every seed, and summarize the results over the seeds.

@@ -69,8 +69,8 @@ def _compile_cached(function: Kernel, **options: Any) -> Kernel:
         compiled = numba.njit(cache=True, **given)(function)
         expire_with_helpers(compiled)
         return cast("Kernel", compiled)
-    except RuntimeError as problem:
-        if "no locator available" not in str(problem):
+    except RuntimeError as error:
+        if "no locator available" not in str(error):
             raise
     _note_no_cache()
     return cast("Kernel", numba.njit(**given)(function))

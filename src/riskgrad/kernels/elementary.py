@@ -244,9 +244,9 @@ def _expm1s(x: FloatArray, answer: FloatArray) -> None:
 @kernel
 def _log1ps(x: FloatArray, answer: FloatArray) -> None:
     """Write log(1 + x) of all numbers, in three loops of short formulas (see `write_tanhs`): 0.8 of the time of one."""
-    room = np.int64(LOGS_AT_ONCE)
-    wholes, parts = np.empty(room, FLOAT), np.empty(room, FLOAT)
-    ratios, lost = np.empty(room, FLOAT), np.empty(room, FLOAT)
+    most = np.int64(LOGS_AT_ONCE)
+    wholes, parts = np.empty(most, FLOAT), np.empty(most, FLOAT)
+    ratios, lost = np.empty(most, FLOAT), np.empty(most, FLOAT)
     total, outside = np.uint64(len(x)), 0
     for begin in range(NONE, total, LOGS_AT_ONCE):
         size = min(LOGS_AT_ONCE, total - begin)

@@ -16,7 +16,7 @@ from riskgrad.kernels.arrays import ZERO
 from riskgrad.kernels.compile import helper, inline_helper
 from riskgrad.kernels.elementary import exp, fma, rough_exp, tanh
 from riskgrad.kernels.formulas import LOWEST, exp_within
-from riskgrad.kernels.layers import TOGETHER, Room, run_layers
+from riskgrad.kernels.layers import TOGETHER, Workspace, run_layers
 from riskgrad.kernels.streams import Words
 from riskgrad.types import FloatArray, IntArray
 
@@ -24,7 +24,7 @@ DOUBT = 1e-4  # larger than the error of u (1 + rough_exp(x)) where it is near 1
 
 
 @helper
-def bend_lanes(units: FloatArray, row: int, unit: int, count: int, relu: bool) -> None:
+def activate_lanes(units: FloatArray, row: int, unit: int, count: int, relu: bool) -> None:
     """Apply the activation to units[row, unit, :count]."""
     if relu:
         for i in range(count):
@@ -76,7 +76,7 @@ def run_later_layers(
     row, first = ZERO, (widths[0] + (1 if bias else 0)) * widths[1]
     for i in range(1, len(widths) - 1):
         for unit in range(widths[i]):
-            bend_lanes(units, row, unit, live, relu)
+            activate_lanes(units, row, unit, live, relu)
         weigh_lanes(weights, first, bias, units, row, widths[i], units, 1 - row, widths[i + 1], live)
         row, first = 1 - row, first + (widths[i] + (1 if bias else 0)) * widths[i + 1]
     return row
@@ -144,7 +144,7 @@ def run_networks_in_turn(
     live: int,
     widths: IntArray,
     relu: bool,
-    room: Room,
+    work: Workspace,
 ) -> None:
     """Write the logits units[0, :n_out] of deeper networks, thetas[rows], from the entries of observations.
 
@@ -157,13 +157,13 @@ def run_networks_in_turn(
         for b in range(size):
             lane = order[first + b]
             for k in range(counts[lane]):
-                room.indices[b, k], room.values[b, k] = indices[k, lane], entries[k, lane]
-            room.rows[b], room.counts[b] = rows[lane], counts[lane]
-        run_layers(thetas, room, size, widths, relu)
+                work.indices[b, k], work.values[b, k] = indices[k, lane], entries[k, lane]
+            work.rows[b], work.counts[b] = rows[lane], counts[lane]
+        run_layers(thetas, work, size, widths, relu)
         for b in range(size):
             lane = order[first + b]
             for a in range(n_out):
-                units[0, a, lane] = room.units[b * n_out + a]
+                units[0, a, lane] = work.units[b * n_out + a]
             if n_out == 2:
                 units[0, 0, lane] = units[0, 1, lane] - units[0, 0, lane]
 

@@ -34,13 +34,13 @@ from riskgrad.kernels.lane_state import (
     LANES,
     LaneState,
     cut_late_lanes,
-    empty_lanes,
     lane_column,
     last_lane_over,
+    make_lanes,
     move_lane,
     observe_lanes,
 )
-from riskgrad.kernels.layers import empty_room
+from riskgrad.kernels.layers import make_workspace
 from riskgrad.kernels.streams import Words
 from riskgrad.types import FloatArray, IntArray
 
@@ -188,11 +188,11 @@ def play_episodes(  # noqa: C901, PLR0912, PLR0915 - cut into functions it would
     widest = n_features
     for width in widths:
         widest = max(widest, width)
-    lanes = empty_lanes(job.state_size, n_features, widest, thetas.shape[1] - halved if together else 0)
+    lanes = make_lanes(job.state_size, n_features, widest, thetas.shape[1] - halved if together else 0)
     states, streams, choices, weights, units = lanes.states, lanes.streams, lanes.choices, lanes.weights, lanes.units
     indices, entries, slots, counts = lanes.indices, lanes.entries, lanes.entries[0], lanes.counts
     actions, over, totals, factors = lanes.actions, lanes.over, lanes.totals, lanes.factors
-    rows, room = lanes.rows, empty_room(LANES, widths)
+    rows, work = lanes.rows, make_workspace(LANES, widths)
     order, places = np.empty(LANES, INTEGER), np.empty(LANES, INTEGER)
     live, following, kept = min(last - first, LANES), first, len(trace.actions) > 0
     ended, clock, due, remembers = live, ZERO, horizon, job.memory.extra > 0
@@ -222,7 +222,7 @@ def play_episodes(  # noqa: C901, PLR0912, PLR0915 - cut into functions it would
             weigh_entries(thetas, rows, indices, slots, counts, units, live, n_features, n_actions, bias)
         else:
             order_by_policy(rows, live, order, places)
-            run_networks_in_turn(thetas, rows, order, indices, slots, counts, units, live, widths, relu, room)
+            run_networks_in_turn(thetas, rows, order, indices, slots, counts, units, live, widths, relu, work)
         if greedy:
             take_largest(units, row, live, n_actions, choices, actions)
         elif n_actions == 2:

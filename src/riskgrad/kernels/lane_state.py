@@ -99,7 +99,7 @@ lane_column = cast("Callable[[Any, int], Any]", intrinsic(_generate_lane_column)
 
 
 @helper
-def empty_lanes(state_size: int, n_features: int, widest: int, n_weights: int) -> LaneState:
+def make_lanes(state_size: int, n_features: int, widest: int, n_weights: int) -> LaneState:
     """Make the arrays of the lanes, which are all free, with room for n_weights parameters in each."""
     indices = full_integers(n_features * LANES, ZERO).reshape(n_features, LANES)
     for i in range(n_features):

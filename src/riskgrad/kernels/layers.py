@@ -33,7 +33,7 @@ from riskgrad.types import FloatArray, IntArray
 TOGETHER = 16  # observations at most that are taken through the layers together
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """The arrays in which layers are computed, for n observations at most and w units at most.
 
     Attributes:
@@ -57,10 +57,10 @@ class Room(NamedTuple):
 
 
 @helper
-def empty_room(size: int, sizes: IntArray) -> Room:
-    """Make room for at most `size` observations."""
+def make_workspace(size: int, sizes: IntArray) -> Workspace:
+    """Make the arrays for at most `size` observations."""
     n, width = max(1, min(size, TOGETHER)), largest(sizes)
-    return Room(
+    return Workspace(
         rows=full_integers(n, ZERO),
         values=np.empty(n * (width + 1), FLOAT).reshape(n, width + 1),
         counts=full_integers(n, ZERO),
@@ -73,13 +73,13 @@ def empty_room(size: int, sizes: IntArray) -> Room:
 
 
 @inline_helper
-def gather_entries(room: Room, b: int, inputs: FloatArray, row: int, n_in: int) -> None:
-    """Write those of inputs[row, :n_in] that are not zero to observation b of the room: one-hots cost little."""
+def gather_entries(work: Workspace, b: int, inputs: FloatArray, row: int, n_in: int) -> None:
+    """Write those of inputs[row, :n_in] that are not zero to observation b of the workspace: one-hots cost little."""
     count = 0
     for i in range(n_in):
-        room.indices[b, count], room.values[b, count] = i, inputs[row, i]
+        work.indices[b, count], work.values[b, count] = i, inputs[row, i]
         count += 1 if inputs[row, i] != 0.0 else 0
-    room.counts[b] = count
+    work.counts[b] = count
 
 
 @inline_helper
@@ -157,36 +157,36 @@ def _add_later_layer(
 
 
 @inline_helper
-def _bend(room: Room, count: int, relu: bool) -> None:
-    """Write the activations of the first `count` units of the room to its inputs, for the next layer."""
+def _activate(work: Workspace, count: int, relu: bool) -> None:
+    """Write the activations of the first `count` units to the inputs, for the next layer."""
     if relu:
         for j in range(count):
-            room.inputs[j] = max(room.units[j], 0.0)
+            work.inputs[j] = max(work.units[j], 0.0)
         return
-    write_tanhs(room.units, count, room.inputs, room.powers, room.rests)
+    write_tanhs(work.units, count, work.inputs, work.powers, work.rests)
 
 
 @helper
-def run_layers(thetas: FloatArray, room: Room, n: int, sizes: IntArray, relu: bool) -> None:
-    """Take the inputs of n observations, which are in the room, through the layers of their networks in thetas [P, d].
+def run_layers(thetas: FloatArray, work: Workspace, n: int, sizes: IntArray, relu: bool) -> None:
+    """Take the inputs of n observations in the workspace through the layers of their networks in thetas [P, d].
 
-    The outputs are left in the room's units.
+    The outputs are left in the workspace's units.
     """
     flat, dim = thetas.ravel(), thetas.shape[1]
-    last, start, rows, units = len(sizes) - 2, ZERO, room.rows, room.units
+    last, start, rows, units = len(sizes) - 2, ZERO, work.rows, work.units
     for layer in range(last + 1):
         n_in, n_out = sizes[layer], sizes[layer + 1]
         biases = np.uint64(start + n_in * n_out)
         _write_biases(flat, np.uint64(dim), biases, rows, np.uint64(n), units, np.uint64(n_out))
         if layer == 0:
-            _add_first_layer(flat, dim, rows, room.indices, room.values, room.counts, n, units, n_out)
+            _add_first_layer(flat, dim, rows, work.indices, work.values, work.counts, n, units, n_out)
         else:
             _add_later_layer(
                 flat,
                 np.uint64(dim),
                 np.uint64(start),
                 rows,
-                room.inputs,
+                work.inputs,
                 np.uint64(n),
                 np.uint64(n_in),
                 units,
@@ -194,4 +194,4 @@ def run_layers(thetas: FloatArray, room: Room, n: int, sizes: IntArray, relu: bo
             )
         start += (n_in + 1) * n_out
         if layer < last:
-            _bend(room, n * n_out, relu)
+            _activate(work, n * n_out, relu)

@@ -49,7 +49,7 @@ class ObservationBlock(NamedTuple):
 
 
 @helper
-def empty_block(size: int, n_features: int, n_actions: int) -> ObservationBlock:
+def make_block(size: int, n_features: int, n_actions: int) -> ObservationBlock:
     """Make room for a block of at most `size` observations."""
     n = max(1, min(size, TOGETHER))
     return ObservationBlock(
@@ -132,7 +132,7 @@ def pull_block(block: ObservationBlock, n: int, total: FloatArray, c: int) -> No
 @kernel
 def _fill_probabilities(begin: int, end: int, thetas: FloatArray, observations: FloatArray, answer: FloatArray) -> None:
     """Fill answer [P, B, A] with pi(a | o_b) for the observations begin:end."""
-    block = empty_block(end - begin, observations.shape[1], answer.shape[2])
+    block = make_block(end - begin, observations.shape[1], answer.shape[2])
     for first in range(begin, end, TOGETHER):
         n = min(TOGETHER, end - first)
         for i in range(n):
@@ -149,7 +149,7 @@ def _fill_probabilities(begin: int, end: int, thetas: FloatArray, observations: 
 @kernel
 def _fill_own_probabilities(thetas: FloatArray, rows: IntArray, observations: FloatArray, answer: FloatArray) -> None:
     """Fill answer [B, A] with pi(a | o_b), each observation under the policy thetas[rows[b]]."""
-    block = empty_block(len(rows), observations.shape[1], answer.shape[1])
+    block = make_block(len(rows), observations.shape[1], answer.shape[1])
     for first in range(0, len(rows), TOGETHER):
         n = min(TOGETHER, len(rows) - first)
         for i in range(n):
@@ -172,7 +172,7 @@ def _fill_log_probabilities(
     answer: FloatArray,
 ) -> None:
     """Fill answer [P, B] with log pi(a_b | o_b) for the observations begin:end."""
-    block = empty_block(end - begin, observations.shape[1], n_actions)
+    block = make_block(end - begin, observations.shape[1], n_actions)
     totals, shifts = block.totals, np.empty(len(block.totals))
     for first in range(begin, end, TOGETHER):
         n = min(TOGETHER, end - first)
@@ -200,7 +200,7 @@ def _add_scores(
     answer: FloatArray,
 ) -> None:
     """Add sum_b c_b grad log pi(a_b | o_b) of the chunks begin:end to their rows of answer [chunks, d]."""
-    block, thetas = empty_block(len(actions), observations.shape[1], n_actions), theta.reshape(1, -1)
+    block, thetas = make_block(len(actions), observations.shape[1], n_actions), theta.reshape(1, -1)
     logs, chances, totals, visits = block.logs, block.chances, block.totals, block.visits
     for c in range(begin, end):
         b, last = c * CHUNK, min((c + 1) * CHUNK, len(actions))
@@ -234,7 +234,7 @@ def _add_entropy_slopes(
 
     The slope of H in the logit of a is -pi(a) (log pi(a) + H).
     """
-    block, thetas = empty_block(len(observations), observations.shape[1], n_actions), theta.reshape(1, -1)
+    block, thetas = make_block(len(observations), observations.shape[1], n_actions), theta.reshape(1, -1)
     logs, chances, totals = block.logs, block.chances, block.totals
     shifts, entropies = np.empty(len(totals)), np.empty(len(totals))
     for c in range(begin, end):

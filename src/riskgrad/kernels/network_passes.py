@@ -12,7 +12,7 @@ import numpy as np
 from riskgrad.kernels.arrays import INTEGER
 from riskgrad.kernels.compile import helper, kernel
 from riskgrad.kernels.elementary import exp
-from riskgrad.kernels.layers import TOGETHER, empty_room, gather_entries, run_layers
+from riskgrad.kernels.layers import TOGETHER, gather_entries, make_workspace, run_layers
 from riskgrad.types import FloatArray, IntArray
 
 NO_CHANCE = -708.0  # an action whose logit, minus the largest one, is not above this is never chosen
@@ -37,19 +37,19 @@ def forward(
     thetas: FloatArray, rows: IntArray, inputs: FloatArray, sizes: IntArray, relu: bool, outputs: FloatArray
 ) -> None:
     """Write the outputs [B, n] of B observations [B, k], each through the network thetas[rows[b]]."""
-    room, order = empty_room(len(rows), sizes), np.empty(SORTED, INTEGER)
+    work, order = make_workspace(len(rows), sizes), np.empty(SORTED, INTEGER)
     for begin in range(0, len(rows), SORTED):
         end = min(begin + SORTED, len(rows))
         _sort_by_row(rows, begin, end, order)
         for first in range(0, end - begin, TOGETHER):
             size = min(TOGETHER, end - begin - first)
             for b in range(size):
-                room.rows[b] = rows[order[first + b]]
-                gather_entries(room, b, inputs, order[first + b], sizes[0])
-            run_layers(thetas, room, size, sizes, relu)
+                work.rows[b] = rows[order[first + b]]
+                gather_entries(work, b, inputs, order[first + b], sizes[0])
+            run_layers(thetas, work, size, sizes, relu)
             for b in range(size):
                 for j in range(sizes[-1]):
-                    outputs[order[first + b], j] = room.units[b * sizes[-1] + j]
+                    outputs[order[first + b], j] = work.units[b * sizes[-1] + j]
 
 
 @kernel
@@ -96,18 +96,18 @@ def forward_all(
             _run_linear(thetas[p], inputs, begin, end, outputs[p])
         return
     count = len(thetas) * (end - begin)
-    room = empty_room(count, sizes)
+    work = make_workspace(count, sizes)
     for first in range(0, count, TOGETHER):
         size = min(TOGETHER, count - first)
         for i in range(size):
             p, b = divmod(first + i, end - begin)
-            room.rows[i] = p
-            gather_entries(room, i, inputs, begin + b, sizes[0])
-        run_layers(thetas, room, size, sizes, relu)
+            work.rows[i] = p
+            gather_entries(work, i, inputs, begin + b, sizes[0])
+        run_layers(thetas, work, size, sizes, relu)
         for i in range(size):
             p, b = divmod(first + i, end - begin)
             for j in range(sizes[-1]):
-                outputs[p, begin + b, j] = room.units[i * sizes[-1] + j]
+                outputs[p, begin + b, j] = work.units[i * sizes[-1] + j]
 
 
 @helper

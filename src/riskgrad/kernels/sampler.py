@@ -18,8 +18,8 @@ from riskgrad.kernels.streams import STEP, Words, mix_word
 from riskgrad.types import FloatArray, IntArray
 
 PLACES = 5
-ROOM = cast("int", np.int64(PLACES))
-FIRST_ROOM = cast("int", np.int64(4096))  # steps or visits for which there is room at first
+N_PLACES = cast("int", np.int64(PLACES))
+FIRST_SIZE = cast("int", np.int64(4096))  # steps or visits for which there is space at first
 WORD = np.uint64(0xFFFFFFFF)
 ONE = np.uint64(1)
 NONE, NEVER = np.uint64(0), np.uint64(1 << 62)
@@ -154,9 +154,9 @@ def sample_returns(
     lengths: IntArray,
 ) -> None:
     """Sample the episodes begin:end of all P * m, counted policy by policy, into flat values and lengths [P * m]."""
-    states, codes, policies = full_words(ROOM, NONE), full_words(ROOM, NONE), full_words(ROOM, NONE)
-    born, item = full_words(ROOM, NEVER), full_integers(ROOM, ZERO)
-    totals, factors = full_array(ROOM, 0.0), full_array(ROOM, 1.0)
+    states, codes, policies = full_words(N_PLACES, NONE), full_words(N_PLACES, NONE), full_words(N_PLACES, NONE)
+    born, item = full_words(N_PLACES, NEVER), full_integers(N_PLACES, ZERO)
+    totals, factors = full_array(N_PLACES, 0.0), full_array(N_PLACES, 1.0)
     clock, upcoming, busy = np.uint64(0), begin, 0
     p, e = begin // episodes, begin % episodes
     free = np.uint64((1 << PLACES) - 1)
@@ -241,7 +241,7 @@ def sample_returns_so_far(
     cells: MemoryCells | None,
 ) -> FloatArray:
     """Sample episodes of one policy and give the return so far before each step, episode by episode."""
-    found, used = np.empty(FIRST_ROOM, FLOAT), ZERO
+    found, used = np.empty(FIRST_SIZE, FLOAT), ZERO
     for e in range(episodes):
         state, code = _first_state(key, e, tables)
         total, factor, length = 0.0, 1.0, np.uint64(0)
@@ -282,7 +282,7 @@ def sample_visits(
     Returns:
         codes of the pairs (state, action), episode by episode in the order of their first visit, and their counts.
     """
-    codes, counts, used = np.empty(FIRST_ROOM, INTEGER), np.empty(FIRST_ROOM, INTEGER), ZERO
+    codes, counts, used = np.empty(FIRST_SIZE, INTEGER), np.empty(FIRST_SIZE, INTEGER), ZERO
     where = full_integers(np.int64(tables.size), ZERO - 1)  # where a pair was last written
     for e in range(begin, end):
         first = used
@@ -326,7 +326,7 @@ def sample_steps(
     Returns:
         codes of the pairs (state, action) and rewards of the steps; with cells of memory the state is cell * S + s.
     """
-    codes, rewards, used = np.empty(FIRST_ROOM, INTEGER), np.empty(FIRST_ROOM, FLOAT), ZERO
+    codes, rewards, used = np.empty(FIRST_SIZE, INTEGER), np.empty(FIRST_SIZE, FLOAT), ZERO
     for e in range(begin, end):
         state, code = _first_state(key, e, tables)
         total, factor, length = 0.0, 1.0, np.uint64(0)

@@ -192,7 +192,7 @@ def _fill(
         "n_states": n_states,
         "n_actions": n_actions,
         "horizon": check_count("horizon", horizon),
-        "discount": check_discount(discount),
+        "discount": check_discount("discount", discount),
         "start": first,
         "terminal": is_terminal,
         "offsets": np.searchsorted(kept.rows, np.arange(n_states * n_actions + 1)).astype(np.int64),

@@ -2,8 +2,8 @@
 # matplotlib is only partly typed
 """The ranges of axes and the names in them.
 
-A few extreme values are left out of an axis if they would squash the others, and a caption says so. A name stands
-beside its point, where no line passes and no other name is.
+A few extreme values, and the first iterations of a training, are left out of an axis if they would squash the others,
+and a caption says so. A name stands beside its point, where no line passes and no other name is.
 """
 
 from collections.abc import Sequence
@@ -16,13 +16,17 @@ from matplotlib.path import Path
 from matplotlib.transforms import Bbox
 
 from riskgrad.pages.played import PlayedRun
-from riskgrad.pages.prose import write
+from riskgrad.pages.prose import percent, write
 from riskgrad.types import FloatArray
 
 ROUNDING = 1e-9  # relative difference that rounding may cause between sums in another order
 OUTERMOST = 0.005  # the share of the values at each side that an axis may leave out
+START = 0.05  # the share of a training, its first iterations, that an axis may leave out
+SQUASHED, FILLED = 0.1, 0.25  # it does where all others have less of the height than this, and gives them so much
 REACHES = (6, 12, 20, 30, 45)  # points between a name and its place, the nearest that is free
 ROOM = 3.0  # points around a name that stay free
+
+Curve = tuple[FloatArray, FloatArray, FloatArray]  # its line and the ends of its interval, by iteration
 
 
 def common_span(played: Sequence[PlayedRun]) -> tuple[float, float]:
@@ -69,6 +73,40 @@ def fit_heights(axis: Axes, values: FloatArray) -> str:
     room = 0.06 * (high - low)
     axis.set_ylim(low - room, high + room)
     return tell_beyond(values, (low - room, high + room))
+
+
+def fit_curves(axis: Axes, curves: Sequence[Curve], points: FloatArray) -> str:
+    """Set the range of the vertical axis for the curves of a training and single points; say what lies beyond it.
+
+    The first iterations may lie so far off that nothing could be seen of all others.
+    """
+    first = find_start([middle for middle, _, _ in curves])
+    shown = np.concatenate([*(line[first:] for curve in curves for line in curve), points])
+    if not first:
+        return fit_heights(axis, shown)
+    shown = shown[np.isfinite(shown)]
+    room = 0.06 * float(np.ptp(shown))
+    low, high = float(np.min(shown)) - room, float(np.max(shown)) + room
+    axis.set_ylim(low, high)
+    start = np.concatenate([middle[:first] for middle, _, _ in curves])
+    ends = [f"down to {write(float(np.nanmin(start)))}"] if np.nanmin(start) < low else []
+    ends += [f"up to {write(float(np.nanmax(start)))}"] if np.nanmax(start) > high else []
+    share = percent(first / max(len(middle) for middle, _, _ in curves))
+    return f" The first {share} of the iterations reach beyond what is shown, {' and '.join(ends)}."
+
+
+def find_start(curves: Sequence[FloatArray]) -> int:
+    """Give how many iterations at the start of some curves would squash the others; 0 if none would."""
+    most = int(START * max(map(len, curves)))
+    heights = [_height(np.concatenate([curve[first:] for curve in curves])) for first in range(most + 1)]
+    if not ROUNDING * heights[0] < heights[-1] < SQUASHED * heights[0]:
+        return 0
+    return next(first for first, height in enumerate(heights) if heights[-1] >= FILLED * height)
+
+
+def _height(values: FloatArray) -> float:
+    known = values[np.isfinite(values)]
+    return float(np.ptp(known)) if len(known) else 0.0
 
 
 def tell_beyond(values: FloatArray, span: tuple[float, float]) -> str:

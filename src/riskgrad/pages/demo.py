@@ -33,8 +33,8 @@ TITLE: Final = "The guarded maze"
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
-    """A trained policy, played on fresh episodes.
+class Walker:
+    """A trained policy, the returns of its fresh episodes, and its walks through the maze.
 
     Attributes:
         played: the run and the returns of its fresh episodes.
@@ -84,26 +84,26 @@ def train_both(seed: int, watch: Watch = watch_nothing, **options: Any) -> dict[
     return runs
 
 
-def outcomes_of(runs: Mapping[str, Run], seed: int, episodes: int = EPISODES) -> dict[str, Outcome]:
+def walk_both(runs: Mapping[str, Run], seed: int, episodes: int = EPISODES) -> dict[str, Walker]:
     """Play both policies on the same fresh episodes, and record walks of each."""
-    found: dict[str, Outcome] = {}
+    found: dict[str, Walker] = {}
     for one in play_runs(runs, episodes=episodes, seed=seed):
         walks = walks_of(one, seed=seed)
         if walks is not None:
-            found[one.name] = Outcome(one, walks)
+            found[one.name] = Walker(one, walks)
     return found
 
 
-def write_page(outcomes: Mapping[str, Outcome], path: Path, seed: int) -> Path:
+def write_page(walkers: Mapping[str, Walker], path: Path, seed: int) -> Path:
     """Write the page about both policies."""
-    page = render_page([outcome.played for outcome in outcomes.values()], title=TITLE, seed=seed)
+    page = render_page([walker.played for walker in walkers.values()], title=TITLE, seed=seed)
     write_text(path, page)
     return path
 
 
-def lesson(outcomes: Mapping[str, Outcome]) -> list[str]:
+def tell_lesson(walkers: Mapping[str, Walker]) -> list[str]:
     """Give what the policies learned in plain sentences."""
-    neutral, averse = outcomes["neutral"], outcomes["averse"]
+    neutral, averse = walkers["neutral"], walkers["averse"]
     mean, worst = averse.mean - neutral.mean, averse.worst - neutral.worst
     traded = "gives up" if mean < 0.0 else "gains"
     changed = "better" if worst > 0.0 else "worse"
@@ -111,21 +111,21 @@ def lesson(outcomes: Mapping[str, Outcome]) -> list[str]:
     second = f"{_tenths(averse.mean)} on average, and {_tenths(averse.worst)} on its worst days"
     third = f"{traded} {_tenths(abs(mean))} on average, and its worst days are {_tenths(abs(worst))} {changed}"
     return [
-        f"Trained on the mean, the policy {_way(neutral)}: it returns {first}.",
-        f"Trained on its worst days, it {_way(averse)}: {second}.",
+        f"Trained on the mean, the policy {_tell_where(neutral)}: it returns {first}.",
+        f"Trained on its worst days, it {_tell_where(averse)}: {second}.",
         f"So it {third}.",
     ]
 
 
-def draw_both(outcomes: Mapping[str, Outcome], path: Path) -> Path:
+def draw_both(walkers: Mapping[str, Walker], path: Path) -> Path:
     """Draw the walks of both policies side by side, as an SVG file that follows the reader's light or dark scheme."""
-    page, axes = make_figure(9.6, 5.5, columns=len(outcomes))
+    page, axes = make_figure(9.6, 5.5, columns=len(walkers))
     page.set_layout_engine("constrained", w_pad=0.14, h_pad=0.14, wspace=0.02)
-    for index, (axis, outcome) in enumerate(zip(axes, outcomes.values(), strict=True)):
-        draw_walks(axis, outcome.walks, index)
-        axis.set_title(f"trained on {outcome.played.about}", fontsize=11, fontweight="bold", loc="left", pad=8)
-        facts = [f"mean {_tenths(outcome.mean)}", f"worst 5%: {_tenths(outcome.worst)}"]
-        words = " \N{MIDDLE DOT} ".join([*facts, f"{percent(outcome.guarded_share)} pass the guard"])
+    for index, (axis, walker) in enumerate(zip(axes, walkers.values(), strict=True)):
+        draw_walks(axis, walker.walks, index)
+        axis.set_title(f"trained on {walker.played.about}", fontsize=11, fontweight="bold", loc="left", pad=8)
+        facts = [f"mean {_tenths(walker.mean)}", f"worst 5%: {_tenths(walker.worst)}"]
+        words = " \N{MIDDLE DOT} ".join([*facts, f"{percent(walker.guarded_share)} pass the guard"])
         axis.set_xlabel(words, fontsize=11.5, loc="left", labelpad=7)
     write_text(path, _standalone_svg(inline_svg(page, "maze")))
     return path
@@ -143,10 +143,10 @@ def _standalone_svg(svg: str) -> str:
     return f"{opening}\n<style>\n{colors}{look}\n</style>\n{ground}{rest}\n"
 
 
-def _way(outcome: Outcome) -> str:
-    if outcome.guarded_share > 0.5:
-        return f"takes the short way past the guard in {percent(outcome.guarded_share)} of its walks"
-    return f"goes round the guard in {percent(1.0 - outcome.guarded_share)} of its walks"
+def _tell_where(walker: Walker) -> str:
+    if walker.guarded_share > 0.5:
+        return f"takes the short way past the guard in {percent(walker.guarded_share)} of its walks"
+    return f"goes round the guard in {percent(1.0 - walker.guarded_share)} of its walks"
 
 
 def _tenths(value: float) -> str:

@@ -25,7 +25,7 @@ import numpy as np
 
 from riskgrad.backend import Backend
 from riskgrad.checks import check_number, check_path
-from riskgrad.crew import Crew, Progress, Training, refuse_unknown_options
+from riskgrad.crew import Crew, ProgressCallback, Training, refuse_unknown_options
 from riskgrad.errors import InputError
 from riskgrad.evaluation import Row, table_of_returns
 from riskgrad.kinds import checks_calls, checks_kinds
@@ -132,7 +132,7 @@ def frontier(
     confidence: float = 0.95,
     seed: int = 0,
     backend: str | Backend | None = None,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
     **training: Any,
 ) -> Frontier:
     """Train a family of policies from neutral to averse and play them on the same episodes.

@@ -46,37 +46,37 @@ class Walks:
 
     Attributes:
         plan: the floor plan.
-        paths: the positions of each walk, its start and its end included [steps + 1, 2].
+        routes: the positions of each walk, its start and its end included [steps + 1, 2].
         actions: the action at each position but the last [steps].
     """
 
     plan: FloorPlan
-    paths: tuple[FloatArray, ...]
+    routes: tuple[FloatArray, ...]
     actions: tuple[tuple[Any, ...], ...]
 
     @property
     def share_in_goal(self) -> float:
         """The share of walks that end in a goal."""
-        ends = _cells_of(np.array([path[-1] for path in self.paths]))
+        ends = _cells_of(np.array([route[-1] for route in self.routes]))
         return float(np.mean([(int(column), int(row)) in self.plan.goals for column, row in ends]))
 
     @property
     def steps(self) -> float:
         """The mean number of steps."""
-        return float(np.mean([len(path) - 1 for path in self.paths]))
+        return float(np.mean([len(route) - 1 for route in self.routes]))
 
     def through(self, cell: Cell) -> float:
         """Give the share of walks with an end or the midpoint of a step in a cell."""
-        return float(np.mean([_touches(path, cell) for path in self.paths]))
+        return float(np.mean([_touches(route, cell) for route in self.routes]))
 
     @property
     def visit_shares(self) -> FloatArray:
         """The share of walks that make a step from a cell, for each cell [columns, rows]."""
         seen = np.zeros((self.plan.columns, self.plan.rows))
-        for path in self.paths:
-            cells = np.unique(self._inside(path[:-1])[0], axis=0)
+        for route in self.routes:
+            cells = np.unique(self._inside(route[:-1])[0], axis=0)
             seen[cells[:, 0], cells[:, 1]] += 1.0
-        return seen / len(self.paths)
+        return seen / len(self.routes)
 
     @property
     def headings(self) -> FloatArray | None:
@@ -84,7 +84,7 @@ class Walks:
         if self.plan.moves is None:
             return None
         sums, counts = np.zeros((self.plan.columns, self.plan.rows, 2)), np.zeros((self.plan.columns, self.plan.rows))
-        cells, inside = self._inside(np.concatenate([path[:-1] for path in self.paths]))
+        cells, inside = self._inside(np.concatenate([route[:-1] for route in self.routes]))
         done = np.concatenate([np.asarray(actions, dtype=np.int64) for actions in self.actions])[inside]
         np.add.at(sums, (cells[:, 0], cells[:, 1]), np.asarray(self.plan.moves)[done])
         np.add.at(counts, (cells[:, 0], cells[:, 1]), 1.0)
@@ -110,12 +110,12 @@ def walks_of(one: PlayedRun, walks: int = WALKS, seed: int = 0) -> Walks | None:
     plan = None if make is None else _find_plan(make, ours)
     if make is None or plan is None:
         return None
-    paths, actions = list[list[tuple[float, float]]](), list[list[Any]]()
+    routes, actions = list[list[tuple[float, float]]](), list[list[Any]]()
     logs: dict[int, _WalkLog] = {}
 
     def make_logging() -> Env:
         env = make()
-        return logs.setdefault(id(env), _WalkLog(env, paths, actions))  # a factory may give the same environment again
+        return logs.setdefault(id(env), _WalkLog(env, routes, actions))  # a factory may give the same environment again
 
     settings = one.run.settings
     source = GymnasiumSource(make_logging, settings.horizon, 1.0 if settings.discount is None else settings.discount)
@@ -123,7 +123,7 @@ def walks_of(one: PlayedRun, walks: int = WALKS, seed: int = 0) -> Walks | None:
         if ours:
             stack.callback(close_or_warn, source, source.env_name)
         source.returns(one.run.policy, one.run.theta[np.newaxis], walks, Stream(seed, Purpose.EXAMPLE))
-    return Walks(plan, tuple(np.array(path) for path in paths), tuple(tuple(done) for done in actions))
+    return Walks(plan, tuple(np.array(route) for route in routes), tuple(tuple(done) for done in actions))
 
 
 def _find_plan(make: Callable[[], Env], ours: bool) -> FloorPlan | None:
@@ -141,15 +141,15 @@ class _WalkLog(gymnasium.Wrapper[Any, Any, Any, Any]):
     Several wrappers write to the same lists, with an entry for each episode in the order in which episodes begin.
     """
 
-    def __init__(self, env: Env, paths: list[list[tuple[float, float]]], actions: list[list[Any]]) -> None:
+    def __init__(self, env: Env, routes: list[list[tuple[float, float]]], actions: list[list[Any]]) -> None:
         gymnasium.Wrapper.__init__(self, env)
-        self._paths, self._actions = paths, actions
+        self._routes, self._actions = routes, actions
         self._inner: Any = env.unwrapped
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         answer = self.env.reset(seed=seed, options=options) if options else self.env.reset(seed=seed)
         self._path, self._done = [self._inner.position], list[Any]()
-        self._paths.append(self._path)
+        self._routes.append(self._path)
         self._actions.append(self._done)
         return answer
 
@@ -176,8 +176,8 @@ def _cells_of(positions: FloatArray) -> IntArray:
     return np.floor(positions + 0.5).astype(np.int64)
 
 
-def _touches(path: FloatArray, cell: Cell) -> bool:
-    points = np.concatenate([path, 0.5 * (path[1:] + path[:-1])])
+def _touches(route: FloatArray, cell: Cell) -> bool:
+    points = np.concatenate([route, 0.5 * (route[1:] + route[:-1])])
     return bool(np.any(np.all(_cells_of(points) == cell, axis=1)))
 
 
@@ -189,7 +189,7 @@ def floor_map(one: PlayedRun, index: int, seed: int = 0) -> Drawing | None:
     left, bottom, right, top = _frame(walks.plan)
     page, axis = canvas(4.8 * (top - bottom) / (right - left))
     draw_walks(axis, walks, one.hue)
-    size = write(len(walks.paths))
+    size = write(len(walks.routes))
     return Drawing(
         f"map-{index}",
         one.label,
@@ -197,7 +197,7 @@ def floor_map(one: PlayedRun, index: int, seed: int = 0) -> Drawing | None:
         f"A floor plan of {walks.plan.columns} columns and {walks.plan.rows} rows with walks of the policy. "
         f"Of {size} walks {describe_walks(walks)}.",
         f"Of {size} walks {describe_walks(walks)}. Arrows: where it heads, longer where it is surer.",
-        [Mark(f"{min(LINES, len(walks.paths))} of its walks", one.hue, "line"), Mark("where it heads", -1, "line")],
+        [Mark(f"{min(LINES, len(walks.routes))} of its walks", one.hue, "line"), Mark("where it heads", -1, "line")],
     )
 
 
@@ -218,9 +218,9 @@ def draw_walks(axis: Axes, walks: Walks, hue: int) -> None:
         hue: the hue of its color.
     """
     _draw_floor(axis, walks.plan)
-    lines = [path[: LONGEST + 1] for path in walks.paths[:LINES]]
+    lines = [route[: LONGEST + 1] for route in walks.routes[:LINES]]
     axis.add_collection(LineCollection(lines, colors=run_color(hue), linewidths=1.1, alpha=0.35, capstyle="round"))
-    starts = np.array([path[0] for path in lines])
+    starts = np.array([route[0] for route in lines])
     axis.plot(starts[:, 0], starts[:, 1], "o", markersize=2.6, color=run_color(hue), markeredgewidth=0)
     _draw_headings(axis, walks)
     left, bottom, right, top = _frame(walks.plan)

@@ -1,8 +1,8 @@
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 # matplotlib is only partly typed
-"""A policy on the map of a grid world: how often it visits each cell, its actions there, and its most frequent ways.
+"""A policy on the map of a grid world: how often it visits each cell, its actions there, and its most frequent routes.
 
-The visits are exact, computed from the model. The ways are those of sampled episodes.
+The visits are exact, computed from the model. The routes are those of sampled episodes.
 """
 
 from collections import Counter
@@ -25,9 +25,9 @@ from riskgrad.types import FloatArray, IntArray
 
 UP, RIGHT, DOWN, LEFT = (-1, 0), (0, 1), (1, 0), (0, -1)
 EPISODES: Final = 400
-WAYS: Final = 3
-FREQUENT: Final = 0.02  # smallest share of the episodes of a way that is drawn
-LONGEST: Final = 60  # most steps of a way
+ROUTES: Final = 3
+FREQUENT: Final = 0.02  # smallest share of the episodes of a route that is drawn
+LONGEST: Final = 60  # most steps of a route
 SEEN: Final = 0.005  # visits per episode below which a cell is left empty
 
 
@@ -75,20 +75,21 @@ def policy_map(one: PlayedRun, index: int, seed: int = 0) -> Drawing | None:
         return None
     table = one.run.policy.probabilities(one.run.theta, np.arange(mdp.n_states))
     seen = visits(mdp, table)
-    ways = common_ways(mdp, table, Stream(seed, Purpose.EXAMPLE).generator())
+    routes = common_routes(mdp, table, Stream(seed, Purpose.EXAMPLE).generator())
     page, axis = canvas(0.2 + min(4.6, 4.6 * grid.rows / grid.columns))
     _draw_cells(axis, grid, mdp, seen, one.hue)
-    for rank, (way, share) in enumerate(ways):
-        points = np.array([grid.place(state) for state in way]) + 0.06 * (rank - (len(ways) - 1) / 2.0)
+    for rank, (route, share) in enumerate(routes):
+        points = np.array([grid.place(state) for state in route]) + 0.06 * (rank - (len(routes) - 1) / 2.0)
         axis.plot(points[:, 0], points[:, 1], color=run_color(one.hue), linewidth=1.0 + 3.0 * share, alpha=0.9)
     acting = [state for state in np.flatnonzero(seen > SEEN).tolist() if state not in ends_of(mdp)]
     _draw_arrows(axis, grid, table, acting)
     axis.set(xlim=(0, grid.columns), ylim=(grid.rows, 0), aspect="equal", xticks=[], yticks=[])
     axis.grid(visible=False)
     axis.spines[:].set_visible(False)
-    told = ["no way is taken often"] if not ways else []
+    told = ["no route is taken often"] if not routes else []
     told += [
-        f"{percent(share)} of episodes take {len(way) - 1} steps: {_way_in_words(grid, way)}" for way, share in ways
+        f"{percent(share)} of episodes take {len(route) - 1} steps: {_tell_route(grid, route)}"
+        for route, share in routes
     ]
     ends = ", ".join(
         f"{percent(float(seen[state]))} end in cell {state}" for state in ends_of(mdp) if seen[state] > SEEN
@@ -100,11 +101,11 @@ def policy_map(one: PlayedRun, index: int, seed: int = 0) -> Drawing | None:
         f"A map of {grid.rows} rows and {grid.columns} columns. {'; '.join(told)}. {ends}.",
         "The stronger a cell's color, the more often it is visited. Arrows: what the policy does there, longer where "
         "it is surer."
-        + (" Lines: the ways it takes most often." if ways else "")
+        + (" Lines: the routes it takes most often." if routes else "")
         + " S start, G goal, \N{MULTIPLICATION SIGN} pit.",
         [
             Mark("visits", one.hue, "band"),
-            *([Mark("frequent ways", one.hue, "line")] if ways else []),
+            *([Mark("frequent routes", one.hue, "line")] if routes else []),
             Mark("choice", -1, "line"),
         ],
     )
@@ -123,10 +124,10 @@ def visits(mdp: FiniteMDP, table: FloatArray) -> FloatArray:
     return total
 
 
-def common_ways(mdp: FiniteMDP, table: FloatArray, rng: np.random.Generator) -> list[tuple[tuple[int, ...], float]]:
+def common_routes(mdp: FiniteMDP, table: FloatArray, rng: np.random.Generator) -> list[tuple[tuple[int, ...], float]]:
     """Give the most frequent sequences of states among sampled episodes, with their share, most frequent first."""
     found = Counter(_walk(mdp, table, rng) for _ in range(EPISODES))
-    return [(way, count / EPISODES) for way, count in found.most_common(WAYS) if count >= FREQUENT * EPISODES]
+    return [(route, count / EPISODES) for route, count in found.most_common(ROUTES) if count >= FREQUENT * EPISODES]
 
 
 def ends_of(mdp: FiniteMDP) -> IntArray:
@@ -136,7 +137,7 @@ def ends_of(mdp: FiniteMDP) -> IntArray:
 
 def _walk(mdp: FiniteMDP, table: FloatArray, rng: np.random.Generator) -> tuple[int, ...]:
     state = int(np.searchsorted(np.cumsum(mdp.start), rng.random()))
-    way = [state]
+    route = [state]
     for _ in range(min(mdp.horizon, LONGEST)):
         action = min(int(np.searchsorted(np.cumsum(table[state]), rng.random())), mdp.n_actions - 1)
         row = state * mdp.n_actions + action
@@ -146,10 +147,10 @@ def _walk(mdp: FiniteMDP, table: FloatArray, rng: np.random.Generator) -> tuple[
         drawn = first + int(np.searchsorted(np.cumsum(mdp.probabilities[first:last]), rng.random()))
         outcome = min(drawn, last - 1)
         state = int(mdp.next_states[outcome])
-        way.append(state)
+        route.append(state)
         if mdp.ends[outcome]:
             break
-    return tuple(way)
+    return tuple(route)
 
 
 def _draw_cells(axis: Axes, grid: Grid, mdp: FiniteMDP, seen: FloatArray, hue: int) -> None:
@@ -181,11 +182,11 @@ def _draw_arrows(axis: Axes, grid: Grid, table: FloatArray, states: Sequence[int
                 axis.annotate("", tip, (x, y), arrowprops=head)
 
 
-def _way_in_words(grid: Grid, way: tuple[int, ...]) -> str:
-    """Give a way in words, such as "up, right 3 times, down"."""
+def _tell_route(grid: Grid, route: tuple[int, ...]) -> str:
+    """Give a route in words, such as "up, right 3 times, down"."""
     names = {UP: "up", RIGHT: "right", DOWN: "down", LEFT: "left"}
     steps: list[tuple[str, int]] = []
-    for before, after in pairwise(way):
+    for before, after in pairwise(route):
         (row, column), (down, right) = divmod(before, grid.columns), divmod(after, grid.columns)
         step = names.get((down - row, right - column), "stay" if before == after else "thrown back")
         if steps and steps[-1][0] == step:

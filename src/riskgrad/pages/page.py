@@ -206,7 +206,7 @@ def _chapter(
 
 
 def _draw_maps(played: Sequence[PlayedRun], seed: int) -> list[Picture]:
-    """Draw the ways of each run, for environments with a floor plan and for grid worlds."""
+    """Draw where each run goes, for environments with a floor plan and for grid worlds."""
     drawn = [_draw_walks_of(one, index, seed) or policy_map(one, index, seed) for index, one in enumerate(played)]
     return [as_picture(figure) for figure in drawn if figure is not None]
 

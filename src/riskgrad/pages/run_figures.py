@@ -20,7 +20,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from riskgrad.kinds import checks_kinds
-from riskgrad.pages.axes import fit_heights, tell_beyond
+from riskgrad.pages.axes import fit_curves, tell_beyond
 from riskgrad.pages.played import PlayedRun
 from riskgrad.pages.prose import percent, write, write_interval
 from riskgrad.pages.style import (
@@ -93,7 +93,7 @@ def learning_curve(one: PlayedRun, index: int) -> Drawing:
         first = key == shown[0]
         middle, error = smooth_history(column(history, key), column(history, f"{key}_error"))
         _band(axis, episodes, middle, error, run_color(one.hue) if first else INK, dashed=not first)
-        drawn += [middle - WIDTH * error, middle, middle + WIDTH * error]
+        drawn.append((middle, middle - WIDTH * error, middle + WIDTH * error))
         if history:
             words.append(f"{named[key]} from {_estimate(middle[0], error[0])} to {_estimate(middle[-1], error[-1])}")
     judged = [line for line in history if line.get("held_out") is not None]
@@ -109,7 +109,7 @@ def learning_curve(one: PlayedRun, index: int) -> Drawing:
         axis.axvline(end, color=MUTED, linestyle=":", linewidth=1.2)
         marks.append(Mark("the path to the measure ends", PALE, "dot"))
         words.append(f"the path to the measure ends after {write(end)} episodes")
-    beyond = fit_heights(axis, np.concatenate([*drawn, values])) if history else ""
+    beyond = fit_curves(axis, drawn, values) if history else ""
     axis.set(xlabel="episodes used", ylabel="return")
     axis.xaxis.set_major_formatter(ticks(_short_number))
     axis.xaxis.set_major_locator(MaxNLocator(5))

@@ -74,6 +74,7 @@ def laws(played: Sequence[PlayedRun]) -> Drawing:
         words.append(f"{one.letter or one.name}: 5% at or below {write(low)}, half {write(middle)}, 95% {write(high)}")
     span = common_span(played)
     axis.set(xlabel="return", ylabel="share of episodes at or below", ylim=(0.0, 1.02), xlim=span)
+    axis.xaxis.set_major_locator(MaxNLocator(6))
     axis.yaxis.set_major_formatter(ticks(percent))
     return Drawing(
         "laws",

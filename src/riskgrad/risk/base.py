@@ -318,6 +318,6 @@ def parse(risk: str | RiskMeasure) -> RiskMeasure:
     try:
         numbers = [float(word) for word in words]
         inspect.signature(build).bind(*numbers, **attitude)
-    except (ValueError, TypeError) as problem:
-        raise InputError("risk", f"look like {example!r}", risk) from problem
+    except (ValueError, TypeError) as error:
+        raise InputError("risk", f"look like {example!r}", risk) from error
     return build(*numbers, **attitude)

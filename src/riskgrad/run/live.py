@@ -246,7 +246,7 @@ def _is_watched(console: Console) -> bool:
     return alone and (console.is_jupyter or console.is_terminal)
 
 
-class LiveFamily:
+class LiveCrew:
     """Shows several trainings: a bar for each that is under way, and one for all; use it as a context manager.
 
     Args:

@@ -165,9 +165,9 @@ class Run:
             return self.given_risk
         try:
             return parse(self.settings.risk)
-        except InputError as problem:
+        except InputError as error:
             advice = ADVICE.format("risk")
-            raise InputError("risk", "be given to load this run", self.settings.risk, advice) from problem
+            raise InputError("risk", "be given to load this run", self.settings.risk, advice) from error
 
     @property
     def env_options(self) -> Mapping[str, Any] | None:

@@ -66,15 +66,15 @@ class Translator:
         """Give observations as a policy reads them, states [B] or vectors [B, k], and whether there was only one."""
         try:
             batch = self._split(obs)
-            room = self._reader.room(1 if batch is None else len(batch))
+            rows = self._reader.allocate(1 if batch is None else len(batch))
             for place, one in enumerate([obs] if batch is None else batch):
-                room[place] = self._reader.read(pick_parts(self._seen, one))
+                rows[place] = self._reader.read(pick_parts(self._seen, one))
         except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
             rule = f"be of {self._seen}, or a batch of such"
             raise InputError("obs", rule, obs, _explain(obs, error)) from error
-        if not np.all(np.isfinite(room)):
+        if not np.all(np.isfinite(rows)):
             raise InputError("obs", "be finite", obs)
-        return room, batch is None
+        return rows, batch is None
 
     def write(self, actions: NDArray[Any], single: bool) -> Any:
         """Give one action as the environment takes it, or a batch: an array [B, ...], or a list if they have parts."""

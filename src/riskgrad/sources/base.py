@@ -240,7 +240,7 @@ class Source(ABC):
         del policy
         return self.logged
 
-    def watch(self, lengths: IntArray) -> None:
+    def note_lengths(self, lengths: IntArray) -> None:
         """Take note of the lengths of episodes that were played elsewhere; some sources add a note about them."""
         del lengths
 

@@ -58,7 +58,7 @@ class CompiledSource(Source):
             raise InputError("env", "be a CompiledEnv", env)
         self.env = env
         self._horizon = env.horizon if horizon is None else check_count("horizon", horizon)
-        self._discount = check_discount(discount)
+        self._discount = check_discount("discount", discount)
         self.threads = cores() if threads is None else check_count("threads", threads)
 
     @property

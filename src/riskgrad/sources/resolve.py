@@ -119,7 +119,7 @@ def open_source(env: Environment, options: TrainOptions) -> Generator[Source]:
 @checks_kinds
 @contextlib.contextmanager
 def closing(source: Source, env: Environment) -> Generator[None]:
-    """At the end, close environments made from an id or a class, and end processes of a source that was made here."""
+    """Close environments made from an id or a class, and end processes of a source made here, as the context ends."""
     try:
         yield
     finally:
@@ -145,8 +145,8 @@ def _refuse_unknown_options(factory: Any, options: Mapping[str, Any]) -> None:
         inspect.signature(factory).bind(**options)
     except ValueError:  # some callables have no signature
         return
-    except TypeError as problem:
-        raise InputError("env_options", "be what the environment takes", dict(options), str(problem)) from problem
+    except TypeError as error:
+        raise InputError("env_options", "be what the environment takes", dict(options), str(error)) from error
 
 
 def _refuse_misspelled_model(name: str) -> None:

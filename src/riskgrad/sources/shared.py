@@ -212,7 +212,7 @@ class SharedSource(Source):
         for lot, part in zip(lots, parts, strict=True):
             place = slice(*lot.rows), slice(lot.first, lot.first + lot.episodes)
             values[place], lengths[place] = part.record.values, part.record.lengths
-        self.watch(lengths)
+        self.note_lengths(lengths)
         return Returns(values, lengths)
 
     def returns_and_statistics(
@@ -231,7 +231,7 @@ class SharedSource(Source):
         for _, found in parts:
             statistics = statistics.merge(found)
         values, lengths = (np.concatenate([getattr(part, name) for part, _ in parts]) for name in ("values", "lengths"))
-        self.watch(lengths)
+        self.note_lengths(lengths)
         return Returns(values, lengths), statistics
 
     def record(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> Episodes:
@@ -239,7 +239,7 @@ class SharedSource(Source):
         vector, m = check_theta(theta, policy.dim), check_count("episodes", episodes)
         parts: list[Episodes] = self._map_one(_ask_record, policy, vector, m, stream)
         joined = _lay_side_by_side(parts, ("values", "lengths", "observations", "actions", "counts"))
-        self.watch(joined["lengths"])
+        self.note_lengths(joined["lengths"])
         logs = _ask_log_prob(policy, vector, joined["observations"], joined["actions"])
         return Episodes(offsets=_join_offsets(parts), log_behavior=logs, **joined)
 
@@ -248,7 +248,7 @@ class SharedSource(Source):
         vector, m = check_theta(theta, policy.dim), check_count("episodes", episodes)
         parts: list[Steps] = self._map_one(_ask_steps, policy, vector, m, stream, pair)
         offsets = _join_offsets(parts)
-        self.watch(np.diff(offsets))
+        self.note_lengths(np.diff(offsets))
         return Steps(
             offsets=offsets, **_lay_side_by_side(parts, ("values", "ended", "observations", "actions", "rewards"))
         )
@@ -262,9 +262,9 @@ class SharedSource(Source):
         """Let the source play an episode twice in this process; see `Source.find_unseeded`."""
         return self.source.find_unseeded(policy, theta, stream)
 
-    def watch(self, lengths: IntArray) -> None:
-        """Let the source take note of the lengths; see `Source.watch`."""
-        self.source.watch(lengths)
+    def note_lengths(self, lengths: IntArray) -> None:
+        """Let the source take note of the lengths; see `Source.note_lengths`."""
+        self.source.note_lengths(lengths)
 
     def fingerprint(self) -> str:
         """Give the fingerprint of the source, which does not depend on the backend."""

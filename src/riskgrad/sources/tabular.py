@@ -151,7 +151,7 @@ class TabularSource(Source):
             if kept > MODEST and kept > find_room():
                 refuse_size(kept, find_room(), last, int(np.max(lengths[:last])))
         codes, counts = zip(*found, strict=True)
-        self.watch(lengths)
+        self.note_lengths(lengths)
         visits, pairs = np.concatenate(codes), np.arange(len(thresholds))
         if len(pairs) > len(visits):  # as with memory, where few pairs are visited
             pairs, visits = np.unique(visits, return_inverse=True)
@@ -184,7 +184,7 @@ class TabularSource(Source):
         codes, rewards = zip(*in_blocks(block, m, self.threads), strict=True)
         states, actions = np.divmod(np.concatenate(codes), self._tables.stride)
         offsets = np.concatenate([[0], np.cumsum(lengths)])
-        self.watch(lengths)
+        self.note_lengths(lengths)
         return Steps(values, offsets, ended, states, actions, np.concatenate(rewards))
 
     def returns_so_far(self, policy: Policy, theta: ArrayLike, episodes: int, stream: Stream) -> FloatArray:
@@ -245,7 +245,7 @@ class TabularSource(Source):
         lengths = self.returns(policy, theta[None], episodes, stream, np.zeros(1, dtype=np.int64)).lengths[0]
         return cut_to_fit(VISIT * np.minimum(lengths, most))
 
-    def watch(self, lengths: IntArray) -> None:
+    def note_lengths(self, lengths: IntArray) -> None:
         """Note whether episodes, wherever they were played, reached the default limit."""
         if self._limit.is_default and not self._limit_reached:
             self._limit_reached = bool(np.any(lengths >= self._limit.steps))
@@ -275,7 +275,7 @@ class TabularSource(Source):
             play(0, rows, self.threads)
         else:
             in_blocks(play, rows, self.threads)
-        self.watch(answer.lengths)
+        self.note_lengths(answer.lengths)
         return answer
 
     def _play(

@@ -30,7 +30,7 @@ CLIMB = 0.5
 STEP = 1e-3
 MAX_ATOMS = 1_000_000  # of an exact law; a search over larger ones takes too long
 
-Actor = Literal["on-policy", "uniform", "current"]
+Sampling = Literal["on-policy", "uniform", "current"]  # whose episodes the estimates use
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,8 +42,8 @@ class Measurement:
         slope: the length of that gradient.
         curvature: the largest rate at which the gradient changes along a unit vector at theta.
         error: m times the mean squared error of estimates from m = 16 episodes, at theta, or at a distance of mu from
-            it for the actor "current"; None without an actor.
-        ratio: the largest importance ratio of the sampled episodes, 1 on policy; None without an actor.
+            it for the sampling "current"; None without a sampling.
+        ratio: the largest importance ratio of the sampled episodes, 1 on policy; None without a sampling.
         smoothing_bias: ||grad rho_mu - grad rho|| at theta.
         direction_variance: E||y||^2 of `gradient_bounds` for one direction at theta.
     """
@@ -63,7 +63,7 @@ def measure(
     risk: RiskMeasure,
     *,
     smoothing: float,
-    actor: Actor | None = "on-policy",
+    sampling: Sampling | None = "on-policy",
     effort: int = 16,
     seed: int = 0,
 ) -> Measurement:
@@ -73,8 +73,8 @@ def measure(
         mdp: the model, small enough for exact gradients.
         policy: a policy over its states.
         risk: a measure with an influence function.
-        smoothing: mu, of the smoothed gradient; also the distance from theta for the actor "current".
-        actor: the policy whose episodes the estimates use; None leaves out the error and the ratio.
+        smoothing: mu, of the smoothed gradient; also the distance from theta for the sampling "current".
+        sampling: the policy whose episodes the estimates use; None leaves out the error and the ratio.
         effort: how many parameter vectors to try in each of two rounds; also sets the number of unit vectors.
         seed: of all random numbers.
     """
@@ -83,9 +83,11 @@ def measure(
     theta, slope = _steepest(mdp, policy, risk, effort, rng)
     units = sphere(rng, 4 * effort, policy.dim, orthogonal=True)
     bias, variance = _measure_smoothing(mdp, policy, risk, theta, smoothing, units)
-    ways = _ways(units[: max(1, effort // 4)], theta)
-    curvature = max(float(np.linalg.norm(_change(mdp, policy, risk, theta, unit))) for unit in ways)
-    error, ratio = (None, None) if actor is None else _error(mdp, policy, risk, theta, smoothing * units[0], actor, rng)
+    measured = _units_with_theta(units[: max(1, effort // 4)], theta)
+    curvature = max(float(np.linalg.norm(_change(mdp, policy, risk, theta, unit))) for unit in measured)
+    error, ratio = (
+        (None, None) if sampling is None else _error(mdp, policy, risk, theta, smoothing * units[0], sampling, rng)
+    )
     return Measurement(
         theta=theta,
         slope=slope,
@@ -111,8 +113,8 @@ def _steepest(
     return best, length
 
 
-def _ways(units: FloatArray, theta: FloatArray) -> FloatArray:
-    """Give the unit vectors along which curvature is measured: `units`, and that of theta unless theta is zero."""
+def _units_with_theta(units: FloatArray, theta: FloatArray) -> FloatArray:
+    """Add the unit vector of theta to others, unless theta is zero."""
     length = float(np.linalg.norm(theta))
     return np.concatenate([units, theta[None] / length]) if length > 0.0 else units
 
@@ -144,15 +146,15 @@ def _error(
     risk: RiskMeasure,
     theta: FloatArray,
     move: FloatArray,
-    actor: Actor,
+    sampling: Sampling,
     rng: np.random.Generator,
 ) -> tuple[float, float]:
     shape = (REPEATS, EPISODES)
-    if actor == "on-policy":
+    if sampling == "on-policy":
         law = return_law(mdp, policy.probabilities(theta, np.arange(mdp.n_states)))
         sample = rng.choice(law.values, size=shape, p=law.probabilities / np.sum(law.probabilities))
         return EPISODES * float(np.mean((risk.estimate(sample) - risk.value(law)) ** 2)), 1.0
-    acting, target = (np.zeros(policy.dim), theta) if actor == "uniform" else (theta, theta + move)
+    acting, target = (np.zeros(policy.dim), theta) if sampling == "uniform" else (theta, theta + move)
     stream = Stream(int(rng.integers(1 << 62)), Purpose.EXAMPLE)
     batch = TabularSource(mdp).record(policy, acting, REPEATS * EPISODES, stream)
     logs = log_ratios(policy, target[None], batch)[0]

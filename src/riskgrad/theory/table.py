@@ -14,7 +14,7 @@ from riskgrad.risk import Constants, RiskMeasure, Smoothness, parse
 from riskgrad.theory._constants import Behavior, constants
 from riskgrad.theory._schedule import schedule
 from riskgrad.theory.bounds import Guarantee, guarantee, iterations_for
-from riskgrad.theory.measurement import Actor, Measurement, measure
+from riskgrad.theory.measurement import Measurement, Sampling, measure
 
 
 @checks_calls
@@ -75,8 +75,8 @@ def bounds_table(
     except InputError as refusal:
         literal, reason = None, str(refusal)
     try:
-        actor = _actor(behavior, off_policy=off_policy)
-        seen = measure(mdp, policy, rho, smoothing=plan.smoothing, actor=actor, effort=effort, seed=seed)
+        sampling = _find_sampling(behavior, off_policy=off_policy)
+        seen = measure(mdp, policy, rho, smoothing=plan.smoothing, sampling=sampling, effort=effort, seed=seed)
     except TooLargeError:
         seen = None
     fixed = ours.at(plan.smoothing), theirs.at(plan.smoothing)
@@ -89,7 +89,7 @@ def bounds_table(
     ]
 
 
-def _actor(behavior: Behavior, *, off_policy: bool) -> Actor | None:
+def _find_sampling(behavior: Behavior, *, off_policy: bool) -> Sampling | None:
     """Say whose episodes are played to measure errors; None for a table of probabilities, which is not measured."""
     if not off_policy:
         return "on-policy"
@@ -210,7 +210,7 @@ def _measure_rows(
         ),
         BoundRow(
             symbol="directions (lm:bias_SF_2)",
-            meaning="squared error from the choice of directions",
+            meaning="squared error from drawing few directions",
             literal=literal.gradient.direction_variance if literal else None,
             sharp=sharp.gradient.direction_variance,
             measured=seen.direction_variance / n if seen else None,

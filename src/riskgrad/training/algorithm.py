@@ -77,7 +77,7 @@ class State:
 @checks_calls
 @dataclass(frozen=True)
 class Info:
-    """The record of one step.
+    """The record of one iteration.
 
     Attributes:
         line: what to record: risk, mean, gradient_norm, gradient_error, ess, events ...
@@ -158,7 +158,7 @@ class Algorithm(ABC):
         needs_density: whether the policy must have a density, for ratios or scores.
         needs_steps: whether the source must keep the steps of its episodes.
         takes_log: whether it can learn from logged episodes.
-        races: whether several ways to the measure are tried side by side.
+        races: whether several paths to the measure are tried side by side.
         sharpens: whether held-out episodes also choose how sharp the kept policy is.
         least_episodes: the fewest episodes of an estimate, however small the budget.
         preference: "auto" takes the largest among the algorithms that can train (`prefer`); 0 is never taken.
@@ -285,8 +285,8 @@ def _read_words(text: str, words: str) -> dict[str, Any]:
         key, _, value = word.partition("=")
         try:
             options[key.strip().replace("-", "_")] = json.loads(value)
-        except json.JSONDecodeError as problem:
-            raise InputError("algorithm", FORM, text) from problem
+        except json.JSONDecodeError as error:
+            raise InputError("algorithm", FORM, text) from error
     return options
 
 
@@ -325,7 +325,7 @@ def set_options(kind: Any, given: Mapping[str, Any]) -> Algorithm:
         if name not in known and value is not None:
             near = find_nearest(name, known)
             advice = f"it has {', '.join(known)}" if near is None else f"did you mean {near!r}?"
-            raise InputError(name, f"not be given for the algorithm {kind.name}, which has none", value, advice)
+            raise InputError(name, f"be an option of the algorithm {kind.name}, to which it was given", value, advice)
     return kind(**{name: value for name, value in given.items() if name in known})
 
 

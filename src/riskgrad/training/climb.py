@@ -134,7 +134,7 @@ class Climb:
                 if number == 0:
                     self.events.append(f"no step taken: the batch is worth {size:.1f} of {m} episodes")
                 return
-            yield Point(number, self._problem.way.measure(self._line["path"]), theta, weights, size)
+            yield Point(number, self._problem.path.measure(self._line["path"]), theta, weights, size)
 
     def ascend(self, gradient: Gradient, size: float) -> None:
         """Take a step along a gradient from a batch that is worth `size` episodes."""

@@ -5,19 +5,22 @@ the usual batch of 400 a run has four iterations, and learns next to nothing. So
 80 iterations, as far as the measure allows: its tail must hold an episode or two.
 """
 
+import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 
 from riskgrad.ascent import Ascent, parse_ascent
+from riskgrad.checks import plain_number
 from riskgrad.errors import InputError
-from riskgrad.paths import LevelPath, Way, find_way, find_ways
+from riskgrad.paths import LevelPath, MeasurePath, choose_path, choose_paths
 from riskgrad.policy import Policy
 from riskgrad.random import Purpose, Stream
 from riskgrad.risk import RiskMeasure
-from riskgrad.settings import Options, Settings, TrainOptions, default_of, describe_env_options, facts_of
+from riskgrad.settings import Options, Settings, TrainOptions, default_of, facts_of
 from riskgrad.sources import Source
 from riskgrad.theory import Schedule
 from riskgrad.theory import schedule as schedule_of_theorem
@@ -69,7 +72,13 @@ def _measure_length(source: Source, policy: Policy, theta: FloatArray, seed: int
 
 
 def plan_training(
-    source: Source, policy: Policy, theta: FloatArray, way: Way, options: TrainOptions, known: Settings, pilot: int = 0
+    source: Source,
+    policy: Policy,
+    theta: FloatArray,
+    path: MeasurePath,
+    options: TrainOptions,
+    known: Settings,
+    pilot: int = 0,
 ) -> Plan:
     """Make the plan of a training: settle every option, and check what can be checked before the first iteration.
 
@@ -77,41 +86,38 @@ def plan_training(
         source: where episodes come from.
         policy: what is trained.
         theta: theta_0 [d].
-        way: the named measure, and the path to it.
+        path: the path to the named measure.
         options: the options as they were given.
         known: the settings that are known already: the measure, the environment and the policy.
         pilot: how many episodes were played already to fit the policy's memory.
     """
-    given = choose_algorithm(options.algorithm, way.risk, policy, source, options.schedule)
+    given = choose_algorithm(options.algorithm, path.risk, policy, source, options.schedule)
     defaults = Defaults() if options.schedule == "paper" else given.defaults_for(source.gives)
     rescales = defaults.rescales if options.normalize == AUTO else bool(options.normalize)
-    if options.risk_path == AUTO and defaults.levels is not None and way.risk.bad_tail is not None:
-        way = find_way(LevelPath(defaults.levels), way.risk, options.schedule)
-    has_states, is_log = isinstance(source.gives, States), source.logged is not None
-    bonus = _find_bonus(policy, options)
+    if options.risk_path == AUTO and defaults.levels is not None and path.risk.bad_tail is not None:
+        path = choose_path(LevelPath(defaults.levels), path.risk, options.schedule)
+    has_states, bonus = isinstance(source.gives, States), _find_bonus(policy, options)
     iterations = options.iterations or default_of(facts_of(Options)["iterations"], options.schedule)
     theorem = schedule_of_theorem(iterations) if options.schedule == "paper" else None
-    if is_log and not given.takes_log:
+    if source.logged is not None and not given.takes_log:
         raise InputError("algorithm", "learn from logged episodes", given.name, "try 'offp-sf' or 'score'")
-    case = _find_circumstances(source, policy, theta, way, options, theorem, bonus > 0.0)
-    algorithm = given.fill_options(case)
+    algorithm = given.fill_options(_find_circumstances(source, policy, theta, path, options, theorem, bonus > 0.0))
     if rescales:
         check_normalizable(source, policy, given.needs_steps or given.takes_log)
     cost = algorithm.episodes * algorithm.count_estimates(bonus > 0.0)
     if options.max_episodes is not None:
-        first = pilot + first_cost(rescales, policy)
-        iterations = afford_iterations(options, cost, first, algorithm, has_states)
+        iterations = afford_iterations(options, cost, pilot + first_cost(rescales, policy), algorithm, has_states)
     judgments, least = algorithm.count_judgments(iterations, has_states), least_held_out(algorithm, has_states)
     held_out = count_held_out(options.held_out, iterations, cost, judgments, least)
     ascent = _find_ascent(policy, defaults.step, options, theorem)
-    known = replace(known, entropy=bonus, held_out=held_out, start=digest(theta), step_size=describe(ascent))
+    known = replace(known, start=digest(theta), step_size=describe(ascent))
     start = State(0, policy, theta, ascent.start(policy.dim))
     races = algorithm.races and has_states
     problem = Problem(
         source=source,
         policy=policy,
-        way=way,
-        ways=find_ways(options.risk_path, way.risk, options.schedule) if races else (way,),
+        path=path,
+        paths=choose_paths(options.risk_path, path.risk, options.schedule) if races else (path,),
         judging_episodes=held_out,
         judgments=judgments,
         start=theta,
@@ -123,17 +129,15 @@ def plan_training(
         normalize=rescales,
         batches=choose_batches(source, policy, algorithm, theta, options.seed, held_out),
     )
-    path = str(way) if len(problem.ways) == 1 else AUTO
-    known = replace(known, normalize=rescales, risk_path=path, iterations=iterations)
-    settings = replace(known, algorithm=algorithm.name, own=algorithm.options(), **_describe_options(options, given))
-    return Plan(problem, algorithm, start, settings, _find_log_sizes(algorithm, source), pilot)
+    known = _complete_settings(known, problem, algorithm, **_describe_options(options, given))
+    return Plan(problem, algorithm, start, known, _find_log_sizes(algorithm, source), pilot)
 
 
 def _find_circumstances(
     source: Source,
     policy: Policy,
     theta: FloatArray,
-    way: Way,
+    path: MeasurePath,
     options: TrainOptions,
     theorem: Schedule | None,
     has_bonus: bool,
@@ -144,7 +148,7 @@ def _find_circumstances(
         theorem=theorem,
         dim=policy.dim,
         has_density=policy.has_density,
-        slope=find_slope(way.risk),
+        slope=find_slope(path.risk),
         has_bonus=has_bonus,
         max_episodes=options.max_episodes,
         is_log=source.logged is not None,
@@ -175,6 +179,21 @@ def _find_ascent(policy: Policy, step: float | None, options: TrainOptions, theo
     return parse_ascent(default_of(facts_of(Options)["step_size"], options.schedule, theorem or length))
 
 
+def _complete_settings(known: Settings, problem: Problem, algorithm: Algorithm, **others: Any) -> Settings:
+    """Add to the known settings the options that were settled with the problem and the algorithm, and others."""
+    return replace(
+        known,
+        algorithm=algorithm.name,
+        own=algorithm.options(),
+        risk_path=str(problem.path) if len(problem.paths) == 1 else AUTO,
+        entropy=problem.entropy,
+        held_out=problem.judging_episodes,
+        normalize=problem.normalize,
+        iterations=problem.iterations,
+        **others,
+    )
+
+
 def _describe_options(options: TrainOptions, algorithm: Algorithm) -> dict[str, Any]:
     """Give the settings that no rule decides, in the form that a file can hold, and the names of all options given."""
     env_options, env_options_text = describe_env_options(options.env_options)
@@ -189,6 +208,19 @@ def _describe_options(options: TrainOptions, algorithm: Algorithm) -> dict[str, 
         "seed": int(options.seed),
         "given": tuple(given),
     }
+
+
+def describe_env_options(options: Mapping[str, Any] | None) -> tuple[dict[str, Any] | None, str | None]:
+    """Give an environment's options as they are where a file can hold them, otherwise in words."""
+    if options is None:
+        return None, None
+    plain = {name: plain_number(value) for name, value in options.items()}
+    try:
+        if json.loads(json.dumps(plain, allow_nan=False)) == plain:
+            return plain, None
+    except (TypeError, ValueError):
+        pass
+    return None, ", ".join(f"{name}={describe(value)}" for name, value in options.items())
 
 
 def usual_step(policy: Policy) -> float:

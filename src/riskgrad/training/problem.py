@@ -32,7 +32,7 @@ from riskgrad.ascent import Ascent
 from riskgrad.checks import check_theta
 from riskgrad.errors import InputError
 from riskgrad.kinds import checks_calls
-from riskgrad.paths import Way
+from riskgrad.paths import MeasurePath
 from riskgrad.policy import Policy
 from riskgrad.random import Purpose, Stream
 from riskgrad.risk import RiskMeasure
@@ -160,8 +160,8 @@ class Problem:
     Attributes:
         source: where episodes come from.
         policy: the policy that is trained, as it was given.
-        way: the measure, and the path to it.
-        ways: the ways to the measure that a race tries side by side; `way` alone without a race.
+        path: the path to the named measure.
+        paths: those that a race tries side by side; `path` alone without a race.
         judging_episodes: episodes by which an iterate is judged; with 0 none is judged.
         judgments: how many times iterates are judged in the whole run.
         start: theta_0 [d].
@@ -176,8 +176,8 @@ class Problem:
 
     source: Source
     policy: Policy
-    way: Way
-    ways: tuple[Way, ...]
+    path: MeasurePath
+    paths: tuple[MeasurePath, ...]
     judging_episodes: int
     judgments: int
     start: FloatArray
@@ -197,15 +197,15 @@ class Problem:
     @property
     def risk(self) -> RiskMeasure:
         """The named measure."""
-        return self.way.risk
+        return self.path.risk
 
     def path_weight(self, state: State) -> float:
         """Give how far on the path the measure is, in [0, 1]."""
-        return self.way.weight(state.iteration, self.iterations)
+        return self.path.weight(state.iteration, self.iterations)
 
     def measure(self, state: State) -> RiskMeasure:
         """Give the measure that this iteration optimizes."""
-        return self.way.measure(self.path_weight(state))
+        return self.path.measure(self.path_weight(state))
 
     def moves_statistics(self, state: State) -> bool:
         """Say whether what this iteration sees moves the statistics of observations."""
@@ -235,7 +235,7 @@ class Problem:
 
     def judge_returns(self, values: FloatArray) -> Judgment:
         """Give the judgment of an iterate from the returns [m] of its own held-out episodes."""
-        return Judgment(float(self.way.risk.estimate(values[np.newaxis])[0]), float(np.mean(values)), values)
+        return Judgment(float(self.path.risk.estimate(values[np.newaxis])[0]), float(np.mean(values)), values)
 
     def bonus_share(self, state: State) -> float:
         """Give the bonus of this iteration, as a part of the standard deviation; it falls to 0 at the end."""
@@ -266,8 +266,8 @@ class Problem:
     def notes(self) -> tuple[str, ...]:
         """What a reader of the result must know: what was optimized besides the named measure."""
         notes: list[str] = []
-        if self.way.meaning and len(self.ways) == 1:
-            notes.append(self.way.meaning)
+        if self.path.meaning and len(self.paths) == 1:
+            notes.append(self.path.meaning)
         if self.entropy > 0.0:
             notes.append(
                 f"an entropy bonus of {self.entropy:g} standard deviations of the return was added, "

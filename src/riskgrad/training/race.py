@@ -1,6 +1,6 @@
 """A race of ascents to one measure: each takes its own path, all learn from one log, and the best one is kept.
 
-No single way suits every problem (see `riskgrad.paths`). The ascents share each iteration's episodes, so that a
+No single path suits every problem (see `riskgrad.paths`). The ascents share each iteration's episodes, so that a
 race costs no more episodes than one ascent, and each ascent learns from what the others play. After three fifths of the
 run only the two that are best in the learned model continue. At its end the one that is better in the model is kept,
 unless held-out episodes clearly prefer the other.
@@ -13,12 +13,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from riskgrad.critic.actor import Advice, advise, gradient_of, move_table, table_of
+from riskgrad.critic.assessment import Assessment, assess, gradient_of, move_table, table_of
 from riskgrad.critic.graph import Sweeper, ValueGraph
-from riskgrad.critic.log import Block
-from riskgrad.critic.returns import advise_by_returns
+from riskgrad.critic.log import LogBlock
+from riskgrad.critic.returns import assess_by_returns
 from riskgrad.kernels.compile import Answer, Item, cores, in_threads
-from riskgrad.paths import Way
+from riskgrad.paths import MeasurePath
 from riskgrad.policy.memory import Memory
 from riskgrad.random import Purpose, Stream
 from riskgrad.risk.base import error_of_mean
@@ -32,11 +32,11 @@ FINALISTS: Final = 2
 MOST_STEPS: Final = 4  # of each ascent in one iteration
 MOST_EDGES: Final = 1 << 20  # edges that the steps of one ascent may sweep over, unless there is only one step
 WORTH_THREADS: Final = 1 << 14  # a graph with more edges is worth the start of threads
-NO_PATH: Final = "none"  # the name of the way without a path
-RESTARTS: Final = (0.2, 0.4, 0.6, 0.8)  # parts of the run after which ways are climbed again
+NO_PATH: Final = "none"  # the name where there is no path
+RESTARTS: Final = (0.2, 0.4, 0.6, 0.8)  # parts of the run after which paths are climbed again
 RESTART_STEPS: Final = 40
 RESTART_TRUST: Final = 0.05  # longer steps than usual, since they cost no episodes
-RESTART_BONUSES: Final = (0.3, 1.0, 0.1)  # each way is climbed once with each
+RESTART_BONUSES: Final = (0.3, 1.0, 0.1)  # each path is climbed once with each
 MOST_SWEPT: Final = 1 << 25  # edges that the restarts of one iteration may sweep over
 ASTRAY_EVERY: Final = 10  # steps of a restart between calls of `go_astray`
 
@@ -54,12 +54,12 @@ class Race:
             raise TypeError("a race needs a log")
         self._problem, self._state, self._log = problem, state, state.log
         self._log.cut(state.log_length)
-        self._ways = {str(way): way for way in problem.ways}
+        self._paths = {str(path): path for path in problem.paths}
         first = Arm(state.theta, problem.ascent.start(problem.dim))
-        self.arms: dict[str, Arm] = dict(state.arms) or dict.fromkeys(self._ways, first)
+        self.arms: dict[str, Arm] = dict(state.arms) or dict.fromkeys(self._paths, first)
         self._batches: dict[str, Steps] = {}
-        self._blocks: dict[str, Block] = {}
-        self._advice: dict[str, Advice] = {}
+        self._blocks: dict[str, LogBlock] = {}
+        self._assessments: dict[str, Assessment] = {}
         self._held_out, self._notes, self._steps, self._sharpness = 0, (), 0, 1.0
 
     def play(self, episodes: int, with_before: bool = False) -> None:
@@ -98,7 +98,7 @@ class Race:
         def climb_one(sweeper: Sweeper, name: str) -> None:
             sweeper.go_astray(table_of(policy, self.arms[name].theta, rows))
             for _ in range(self._steps):
-                self._move(name, self._advise(sweeper, name), trust)
+                self._move(name, self._assess(sweeper, name), trust)
 
         self._in_threads(climb_one, list(self.arms))
 
@@ -121,7 +121,7 @@ class Race:
         return in_threads(work_on, items, threads)
 
     def restart(self) -> None:
-        """At a few iterations of a run, climb each way again from theta_0, in the model alone.
+        """At a few iterations of a run, climb each path again from theta_0, in the model alone.
 
         What was learned late may lead elsewhere than what the ascents knew at first. The ascent without a path, or the
         last one where that ascent is out of the race, goes on from the best of these climbs if that is better than
@@ -131,10 +131,10 @@ class Race:
         last = NO_PATH if NO_PATH in self.arms else list(self.arms)[-1]
         if done not in {int(part * problem.iterations) for part in RESTARTS} or self._state.policy.table_shape is None:
             return
-        tasks = [(way, bonus) for bonus in RESTART_BONUSES for way in problem.ways]
+        tasks = [(path, bonus) for bonus in RESTART_BONUSES for path in problem.paths]
         tasks = tasks[: MOST_SWEPT // (RESTART_STEPS * max(1, self._graph.edges))]
 
-        def climb_one(sweeper: Sweeper, task: tuple[Way, float]) -> tuple[float, FloatArray]:
+        def climb_one(sweeper: Sweeper, task: tuple[MeasurePath, float]) -> tuple[float, FloatArray]:
             theta = self._climb_alone(sweeper, *task)
             return self._risk_in_model(sweeper, theta), theta
 
@@ -143,15 +143,15 @@ class Race:
             if found > risk:
                 risk, self.arms[last] = found, replace(self.arms[last], theta=theta)
 
-    def _climb_alone(self, sweeper: Sweeper, way: Way, bonus: float) -> FloatArray:
-        """Climb a way from theta_0 in the model; give the last theta [d]."""
+    def _climb_alone(self, sweeper: Sweeper, path: MeasurePath, bonus: float) -> FloatArray:
+        """Climb a path from theta_0 in the model; give the last theta [d]."""
         policy, theta, rows = self._state.policy, self._problem.start, len(self._graph.known)
         for step in range(RESTART_STEPS):
             if step % ASTRAY_EVERY == 0:
                 sweeper.go_astray(table_of(policy, theta, rows))
-            measure = way.measure(way.weight(step, RESTART_STEPS))
-            advice = advise(sweeper, policy, theta, measure, bonus * (1.0 - step / RESTART_STEPS))
-            theta = move_table(theta, advice, RESTART_TRUST)
+            measure = path.measure(path.weight(step, RESTART_STEPS))
+            assessment = assess(sweeper, policy, theta, measure, bonus * (1.0 - step / RESTART_STEPS))
+            theta = move_table(theta, assessment, RESTART_TRUST)
         return theta
 
     def climb_by_returns(self, trust: float) -> None:
@@ -159,7 +159,7 @@ class Race:
         self._steps = 1
         for name, arm in self.arms.items():
             policy, batch = self._state.policy, self._batches[name]
-            advice = advise_by_returns(
+            assessment = assess_by_returns(
                 self._graph,
                 self._before,
                 policy,
@@ -169,27 +169,27 @@ class Race:
                 batch,
                 self._blocks[name],
             )
-            self._move(name, advice, trust)
+            self._move(name, assessment, trust)
 
     def _measure(self, name: str) -> Any:
-        way = self._ways[name]
-        return way.measure(way.weight(self._state.iteration, self._problem.iterations))
+        path = self._paths[name]
+        return path.measure(path.weight(self._state.iteration, self._problem.iterations))
 
     @property
     def _bonus(self) -> float:
         return self._problem.bonus_share(self._state)
 
-    def _advise(self, sweeper: Sweeper, name: str) -> Advice:
-        return advise(sweeper, self._state.policy, self.arms[name].theta, self._measure(name), self._bonus)
+    def _assess(self, sweeper: Sweeper, name: str) -> Assessment:
+        return assess(sweeper, self._state.policy, self.arms[name].theta, self._measure(name), self._bonus)
 
-    def _move(self, name: str, advice: Advice, trust: float) -> None:
+    def _move(self, name: str, assessment: Assessment, trust: float) -> None:
         """Move one ascent: a table of preferences along the natural gradient, any other policy by the run's ascent."""
         arm, policy = self.arms[name], self._state.policy
-        self._advice.setdefault(name, advice)
+        self._assessments.setdefault(name, assessment)
         if policy.table_shape is not None:
-            self.arms[name] = replace(arm, theta=move_table(arm.theta, advice, trust))
+            self.arms[name] = replace(arm, theta=move_table(arm.theta, assessment, trust))
         else:
-            gradient = gradient_of(policy, arm.theta, advice)
+            gradient = gradient_of(policy, arm.theta, assessment)
             self.arms[name] = Arm(*self._problem.ascent.step(arm.theta, gradient, arm.moments))
 
     def decide(self) -> None:
@@ -211,9 +211,9 @@ class Race:
             returns = {name: problem.play_held_out(policy, self.arms[name].theta) for name in order}
             self._held_out = problem.judging_episodes * len(order)
             order = sorted(order, key=lambda name: -excels(problem.risk, returns[name], returns[order[0]]))
-        if len(self._ways) > 1:
-            ways = ", ".join(self._ways)
-            words = f"{len(self._ways)} ways to {problem.risk} were tried side by side (risk_path: {ways})"
+        if len(self._paths) > 1:
+            paths = ", ".join(self._paths)
+            words = f"{len(self._paths)} paths to {problem.risk} were tried side by side (risk_path: {paths})"
             self._notes = (f"{words}; the best was {order[0]!r}",)
         theta = self.arms[order[0]].theta
         sharper = {factor: policy.sharpen(theta, factor) for factor in FACTORS}
@@ -244,29 +244,29 @@ class Race:
 
     def _describe(self, name: str) -> Mapping[str, Any]:
         """Give the record of the ascent that leads."""
-        values, risk, advice = self._batches[name].values, self._problem.risk, self._advice[name]
-        weights = advice.weights
+        values, risk, assessment = self._batches[name].values, self._problem.risk, self._assessments[name]
+        weights = assessment.weights
         return {
             "risk": float(risk.estimate(values)),
             "mean": float(np.mean(values)),
             "mean_error": error_of_mean(values, None),
             "risk_error": risk.standard_error(values),
-            "path": self._ways[name].weight(self._state.iteration, self._problem.iterations),
+            "path": self._paths[name].weight(self._state.iteration, self._problem.iterations),
             "way": name,
             "gradient_norm": math.sqrt(float(np.sum(weights * weights))),
             "gradient_error": None,
-            "randomness": advice.randomness,
-            "foreseen": advice.foreseen,
+            "randomness": assessment.randomness,
+            "foreseen": assessment.foreseen,
             "ess": float(len(values)),
             "steps": self._steps,
             "events": [],
         }
 
 
-def block_of(batch: Steps, memory: Memory | None) -> Block:
+def block_of(batch: Steps, memory: Memory | None) -> LogBlock:
     """Give a batch as the log keeps it, with the states of the environment."""
     states = batch.observations if memory is None else memory.plain(batch.observations)
-    return Block(
+    return LogBlock(
         lengths=np.diff(batch.offsets).astype(np.int32),
         ended=batch.ended,
         states=states.astype(np.int32),

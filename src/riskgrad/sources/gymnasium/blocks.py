@@ -26,7 +26,7 @@ SMALLEST_BLOCK: Final = 8  # fewest episodes that one of several workers is sent
 
 @dataclass(frozen=True)
 class Batch:
-    """What all blocks share.
+    """What all blocks of one batch share.
 
     Attributes:
         policy: the policy that acts.

@@ -102,7 +102,7 @@ class _SingleRun:
             episodes=np.zeros(busy, dtype=np.int64),
             rows=np.zeros(busy, dtype=np.int64),
             streams=np.zeros(busy, dtype=np.uint64),
-            observations=lanes.reader.room(busy),
+            observations=lanes.reader.allocate(busy),
             uniforms=np.empty((busy, block.batch.policy.noise_size)),
             totals=np.zeros(busy),
             factors=np.ones(busy),

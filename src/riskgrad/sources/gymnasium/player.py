@@ -88,7 +88,7 @@ class Player:
         found = (self.limit.note, self.limit.warning if self._limit_reached else "", *self.reader.notes)
         return tuple(note for note in found if note)
 
-    def watch(self, results: list[BlockResult]) -> list[BlockResult]:
+    def note_lengths(self, results: list[BlockResult]) -> list[BlockResult]:
         """Note whether episodes, wherever they were played, were cut at the default limit; give the results back."""
         if self.limit.is_default and not self._limit_reached:
             self._limit_reached = any(np.any((part.lengths >= self.horizon) & ~part.ended) for part in results)

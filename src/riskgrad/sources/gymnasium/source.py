@@ -85,7 +85,11 @@ class GymnasiumSource(Source):
         step_timeout: float | None = None,
     ) -> None:
         steps = None if horizon is None else check_count("horizon", horizon)
-        self._discount, self.greedy, self._own_backend = check_discount(discount), greedy, isinstance(backend, str)
+        self._discount, self.greedy, self._own_backend = (
+            check_discount("discount", discount),
+            greedy,
+            isinstance(backend, str),
+        )
         workers = parse_backend(backend) if isinstance(backend, str) else Serial() if backend is None else backend
         if not isinstance(workers, Backend):
             raise InputError(
@@ -258,7 +262,7 @@ class GymnasiumSource(Source):
             lots = [replace(lot, room=find_room() * len(lot.rows) // total) for lot in lots]
         work = LocalWork(self._player, batch, lambda: self._parcel)
         try:
-            return self._player.watch(self.backend.map(work, lots))
+            return self._player.note_lengths(self.backend.map(work, lots))
         except CallError as lost:
             raise self._find_episode(lots[lost.task], lost) from lost
         except (pickle.PicklingError, AttributeError, TypeError) as error:

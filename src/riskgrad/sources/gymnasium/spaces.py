@@ -37,7 +37,7 @@ from riskgrad.types import ActionKind, Choice, Choices, FloatArray, Numbers, Obs
 
 @dataclass(frozen=True)
 class ObservationReader:
-    """Reads observations.
+    """Reads the observations of a space in the form that policies need.
 
     Attributes:
         gives: states for a Discrete space and for few combinations of discrete parts, otherwise vectors.
@@ -57,8 +57,8 @@ class ObservationReader:
         """The number of states, or the length of a vector."""
         return self.gives.n if isinstance(self.gives, States) else self.gives.size
 
-    def room(self, count: int) -> NDArray[Any]:
-        """Give an array of zeros for `count` observations: states [count], or vectors [count, k]."""
+    def allocate(self, count: int) -> NDArray[Any]:
+        """Make an array of zeros for `count` observations: states [count], or vectors [count, k]."""
         return np.zeros(count, dtype=np.int64) if isinstance(self.gives, States) else np.zeros((count, self.size))
 
 
@@ -114,7 +114,7 @@ def batch_reader(space: Space[Any], counts: bool = True) -> Callable[[Any], NDAr
 
 @dataclass(frozen=True)
 class ActionWriter:
-    """Writes actions.
+    """Writes the actions of policies as actions of a space.
 
     Attributes:
         takes: the kind of action: a choice, several choices, numbers, or both.

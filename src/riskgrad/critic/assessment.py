@@ -1,4 +1,4 @@
-"""A step of the policy along the gains of its actions; the length of the step is a distance between policies.
+"""What each action of a policy gains, and a step along these gains whose length is a distance between policies.
 
     rows of a policy's table: one for each state, or one for each state and cell of its memory   A actions
 
@@ -26,7 +26,7 @@ LEAST_PREFERENCE: Final = -30.0  # least preference, relative to the largest of 
 
 
 @dataclass(frozen=True)
-class Advice:
+class Assessment:
     """What the critic says about the actions of a policy.
 
     Attributes:
@@ -54,7 +54,7 @@ def table_of(policy: Policy, theta: FloatArray, rows: int) -> FloatArray:
     return policy.probabilities(theta, np.arange(rows))
 
 
-def advise(sweeper: Sweeper, policy: Policy, theta: FloatArray, risk: RiskMeasure, bonus: float) -> Advice:
+def assess(sweeper: Sweeper, policy: Policy, theta: FloatArray, risk: RiskMeasure, bonus: float) -> Assessment:
     """Compute from the learned model what each action of a policy gains.
 
     Args:
@@ -79,7 +79,7 @@ def _weigh(
     utility: Utility,
     law: FloatArray,
     bonus: float,
-) -> Advice:
+) -> Assessment:
     """Shrink gains of rarely seen actions, add the bonus, and subtract their mean under the policy."""
     counts = np.tile(graph.model.counts, (len(table) // len(graph.model.counts), 1))
     logs = log_of(np.maximum(table, 1e-300))
@@ -88,7 +88,7 @@ def _weigh(
     gains = found.gains * (counts / (counts + DOUBT)) - price * (logs + entropies[:, None])
     gains -= np.sum(table * gains, axis=1, keepdims=True)
     total = float(np.sum(found.visits))
-    return Advice(
+    return Assessment(
         table=table,
         gains=gains,
         visits=found.visits,
@@ -97,26 +97,26 @@ def _weigh(
     )
 
 
-def move_table(theta: FloatArray, advice: Advice, trust: float) -> FloatArray:
+def move_table(theta: FloatArray, assessment: Assessment, trust: float) -> FloatArray:
     """Move a table of preferences along the natural gradient.
 
     Args:
         theta: preferences, row by row [rows * A].
-        advice: of the critic at theta.
+        assessment: of the critic at theta.
         trust: the divergence from the old policy to the new one, averaged over visits and to second order, that the
             step has before moves are clipped.
     """
-    total = np.sum(advice.visits)
-    spread = np.sum(advice.weights * advice.gains) / total
+    total = np.sum(assessment.visits)
+    spread = np.sum(assessment.weights * assessment.gains) / total
     if not spread > 0.0:
         return theta
-    moves = np.sqrt(2.0 * trust / spread) * advice.gains
+    moves = np.sqrt(2.0 * trust / spread) * assessment.gains
     table = theta.reshape(moves.shape) + np.minimum(np.maximum(moves, -LONGEST_MOVE), LONGEST_MOVE)
     table = table - np.max(table, axis=1, keepdims=True)
     return np.maximum(table, LEAST_PREFERENCE).ravel()
 
 
-def gradient_of(policy: Policy, theta: FloatArray, advice: Advice) -> FloatArray:
+def gradient_of(policy: Policy, theta: FloatArray, assessment: Assessment) -> FloatArray:
     """Give the gradient of the measure, with the bonus, in the learned model [d]."""
-    rows, actions = np.nonzero(advice.visits[:, None] * np.ones(advice.table.shape[1]) > 0.0)
-    return policy.score_sum(theta, rows, actions, advice.weights[rows, actions])
+    rows, actions = np.nonzero(assessment.visits[:, None] * np.ones(assessment.table.shape[1]) > 0.0)
+    return policy.score_sum(theta, rows, actions, assessment.weights[rows, actions])

@@ -1,4 +1,4 @@
-"""The actor's step: along the exact gradient with an exact critic, of the length that is asked for."""
+"""The policy's step: along the exact gradient with an exact critic, of the length that is asked for."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from support.critics import make_random_model, true_graph
 from support.memory import enumerate_histories
 
 import riskgrad as rg
-from riskgrad.critic.actor import LEAST_PREFERENCE, LONGEST_MOVE, Advice, advise, gradient_of, move_table
+from riskgrad.critic.assessment import LEAST_PREFERENCE, LONGEST_MOVE, Assessment, assess, gradient_of, move_table
 from riskgrad.critic.graph import Sweeper
 from riskgrad.mdp.models import inventory, risky_safe, ruin, slippery_grid, two_roads
 from riskgrad.policy import MLP, LinearGibbs, TabularGibbs
@@ -36,7 +36,7 @@ MODELS = {
 
 def gradient_by_critic(mdp, policy, theta, rho, straight=False):
     graph = true_graph(mdp, policy, theta, straight)
-    return graph, gradient_of(policy, theta, advise(Sweeper(graph), policy, theta, rho, 0.0))
+    return graph, gradient_of(policy, theta, assess(Sweeper(graph), policy, theta, rho, 0.0))
 
 
 def theta_of(policy, seed=3):
@@ -118,7 +118,7 @@ def test_the_bonus_is_the_entropy_of_the_episode():
     policy = TabularGibbs(mdp.n_states, mdp.n_actions)
     theta = theta_of(policy)
     graph = true_graph(mdp, policy, theta)
-    plain, more = (advise(Sweeper(graph), policy, theta, rho, bonus) for bonus in (0.0, 0.3))
+    plain, more = (assess(Sweeper(graph), policy, theta, rho, bonus) for bonus in (0.0, 0.3))
     added = gradient_of(policy, theta, more) - gradient_of(policy, theta, plain)
     law = rg.exact.return_law(mdp, plain.table)
     spread = np.sqrt(law.variance)
@@ -132,9 +132,9 @@ def test_what_was_met_seldom_counts_less():
     policy = TabularGibbs(mdp.n_states, mdp.n_actions)
     theta, rho = theta_of(policy), rg.risk.Mean()
     graph = true_graph(mdp, policy, theta)
-    sure = advise(Sweeper(graph), policy, theta, rho, 0.0)
+    sure = assess(Sweeper(graph), policy, theta, rho, 0.0)
     graph.model.counts[graph.model.counts > 0.0] = 20.0
-    unsure = advise(Sweeper(graph), policy, theta, rho, 0.0)
+    unsure = assess(Sweeper(graph), policy, theta, rho, 0.0)
     np.testing.assert_allclose(unsure.gains, 0.5 * sure.gains, rtol=1e-9)
 
 
@@ -142,18 +142,18 @@ def test_a_step_is_as_long_as_the_trust_says():
     mdp = two_roads()
     policy = TabularGibbs(mdp.n_states, mdp.n_actions)
     theta = theta_of(policy)
-    advice = advise(Sweeper(true_graph(mdp, policy, theta)), policy, theta, rg.risk.parse("cvar:0.1"), 0.0)
+    assessment = assess(Sweeper(true_graph(mdp, policy, theta)), policy, theta, rg.risk.parse("cvar:0.1"), 0.0)
     for trust in (1e-6, 1e-4):
-        table = policy.probabilities(move_table(theta, advice, trust), np.arange(mdp.n_states))
-        divergences = np.sum(advice.table * np.log(advice.table / table), axis=1)
-        assert np.sum(advice.visits * divergences) / np.sum(advice.visits) == pytest.approx(trust, rel=0.05)
+        table = policy.probabilities(move_table(theta, assessment, trust), np.arange(mdp.n_states))
+        divergences = np.sum(assessment.table * np.log(assessment.table / table), axis=1)
+        assert np.sum(assessment.visits * divergences) / np.sum(assessment.visits) == pytest.approx(trust, rel=0.05)
 
 
 def test_a_step_has_bounds():
-    def advice_of(gains):
-        return Advice(np.full((1, 2), 0.5), np.array([gains]), np.ones(1), 0.0)
+    def assessment_of(gains):
+        return Assessment(np.full((1, 2), 0.5), np.array([gains]), np.ones(1), 0.0)
 
-    np.testing.assert_array_equal(move_table(np.zeros(2), advice_of([0.0, 0.0]), 0.02), np.zeros(2))
-    np.testing.assert_array_equal(move_table(np.zeros(2), advice_of([1.0, -1.0]), 50.0), [0.0, -2.0 * LONGEST_MOVE])
-    lowest = move_table(np.array([0.0, -29.9]), advice_of([1.0, -1.0]), 0.02)
+    np.testing.assert_array_equal(move_table(np.zeros(2), assessment_of([0.0, 0.0]), 0.02), np.zeros(2))
+    np.testing.assert_array_equal(move_table(np.zeros(2), assessment_of([1.0, -1.0]), 50.0), [0.0, -2.0 * LONGEST_MOVE])
+    lowest = move_table(np.array([0.0, -29.9]), assessment_of([1.0, -1.0]), 0.02)
     np.testing.assert_array_equal(lowest, [0.0, LEAST_PREFERENCE])
