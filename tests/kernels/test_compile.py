@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from numba.core import event
 
 from riskgrad.kernels import compile as compiling
 from riskgrad.kernels.compiling import watch_compiling
@@ -67,6 +68,23 @@ def test_a_helper_becomes_machine_code_within_the_kernel_that_calls_it_and_not_b
         code._get_compiled_object()
     (code,) = [found.library for found in kernel.overloads.values()]
     assert code._get_compiled_object()
+
+
+def test_kernels_and_helpers_share_what_numba_compiles_for_them():
+    names = []
+
+    class Names(event.Listener):
+        def on_start(self, event):
+            names.append(event.data["dispatcher"].py_func.__qualname__)
+
+        def on_end(self, event):
+            pass
+
+    helper = compiling.helper(lambda x: min(x, 2.0 * x, -x))
+    kernel = compiling.kernel(lambda x: min(3.0 * x, x, -x) + helper(x))
+    with event.install_listener("numba:compile", Names()):
+        assert kernel(1.0) == -2.0
+    assert sum("ol_min" in name for name in names) == 1
 
 
 SCRIPT = """

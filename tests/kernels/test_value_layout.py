@@ -82,7 +82,7 @@ def windows_plainly(layout):
 def test_windows_hold_the_knots_on_which_a_step_may_land(name, starts):
     mdp, policy = make_random_model(7, n_states=3, n_actions=2, **CASES[name]), TabularGibbs(3, 2)
     layout = true_graph(mdp, policy, np.zeros(policy.dim)).layout
-    lo, hi = np.full_like(layout.lo, 99), np.full_like(layout.hi, 99)
+    lo, hi = np.full_like(layout.lo, len(layout.knots)), np.full_like(layout.hi, -1)
     layout = layout._replace(lo=lo, hi=hi, starts=layout.starts if starts == "all" else np.array([0.0, 1.0, 0.0]))
     find_windows(layout)
     expected_lo, expected_hi = windows_plainly(layout)

@@ -108,7 +108,7 @@ class ValueGraph:
         self.exact, offsets, knots, self.ends = place_knots(
             self._powers, np.unique(model.group_rewards), *self._recent, self._low, self._high, most, most_ends
         )
-        lo, hi = np.empty(horizon * n_states, dtype=np.int64), np.empty(horizon * n_states, dtype=np.int64)
+        lo, hi = np.full(horizon * n_states, len(knots)), np.full(horizon * n_states, -1)
         node = np.zeros(horizon * n_states + 1, dtype=np.int64)
         layout = value_layout.Layout(
             horizon=horizon,
@@ -169,14 +169,13 @@ class Sweeper:
     def __init__(self, graph: ValueGraph) -> None:
         nodes = int(graph.layout.node[-1])
         self.graph = graph
-        self._mass, self._astray, self._law = np.empty(nodes), np.zeros(nodes), np.empty(len(graph.ends))
+        self._mass, self._astray = np.zeros(nodes), np.zeros(nodes)
         self._values = np.empty(nodes)
 
     def law(self, table: FloatArray) -> FloatArray:
         """Give the probability of each final knot [E] under the probabilities of actions [rows, A]."""
-        graph = self.graph
-        value_sweeps.sweep_forward(graph.layout, graph.among_known(table), self._mass, self._law)
-        return self._law / np.sum(self._law)
+        law = self._sweep_forward(table, self._mass)
+        return law / np.sum(law)
 
     def gains(self, table: FloatArray, utility: FloatArray, tails: tuple[float, float]) -> Gains:
         """Give what each action gains over the policy; `law` must be called for the same policy first.
@@ -186,8 +185,8 @@ class Sweeper:
             utility: of each final knot [E].
             tails: the slope of the utility below the first knot and above the last.
         """
-        graph, values, sums = self.graph, self._values, np.empty(table.shape)
-        weights, visits = np.empty(len(table)), np.empty(len(table))
+        graph, values, sums = self.graph, self._values, np.zeros(table.shape)
+        weights, visits = np.zeros(len(table)), np.zeros(len(table))
         acting = graph.among_known(table)
         value_sweeps.sweep_backward(
             graph.layout, acting, utility, tails, self._mass, self._astray, values, sums, weights, visits
@@ -201,10 +200,15 @@ class Sweeper:
         A row that the policy hardly ever visits would otherwise never learn what to do there, and so never become worth
         a visit.
         """
-        graph = self.graph
-        mixed = (1.0 - ASTRAY) * table + ASTRAY / table.shape[1]
-        value_sweeps.sweep_forward(graph.layout, graph.among_known(mixed), self._astray, self._law)
+        self._sweep_forward((1.0 - ASTRAY) * table + ASTRAY / table.shape[1], self._astray)
         self._astray *= ASTRAY_WEIGHT
+
+    def _sweep_forward(self, table: FloatArray, mass: FloatArray) -> FloatArray:
+        """Fill the chance of each node; give that of each final knot [E]."""
+        graph, law = self.graph, np.zeros(len(self.graph.ends))
+        mass.fill(0.0)
+        value_sweeps.sweep_forward(graph.layout, graph.among_known(table), mass, law)
+        return law
 
 
 def _sums_of(block: LogBlock, discount: float) -> tuple[IntArray, FloatArray]:

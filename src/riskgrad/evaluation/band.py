@@ -15,11 +15,12 @@ is an eps 1.4% above that of DKW alone; what it buys is an interval 0.2 to 0.7 t
 times for the mean, except for a coin, which has no tail (benchmarks/intervals.md).
 """
 
+import importlib
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
-from scipy import special
 
 from riskgrad.distortion import DistortionFunction
 from riskgrad.errors import InputError
@@ -123,6 +124,7 @@ def rank_bounds(size: int, confidence: float) -> tuple[FloatArray, FloatArray]:
     eps = np.sqrt(np.log(2.0 / ((1.0 - TAIL_SHARE) * delta)) / (2.0 * size))
     ranks = _tail_ranks(size)
     level = TAIL_SHARE * delta / (4 * len(ranks))
+    special: Any = importlib.import_module("scipy.special")  # slow to import, and a training needs no band
     least = special.betaincinv(ranks, size + 1 - ranks, level)
     most = special.betainccinv(ranks, size + 1 - ranks, level)
     # U_(k) <= most bounds F where fewer than k returns lie below; U_(k) >= least where at least k do; and mirrored

@@ -11,7 +11,7 @@ of their terms and each product is rounded, so that an answer has the same bits 
 
 import numpy as np
 
-from riskgrad.kernels.arrays import ZERO
+from riskgrad.kernels.arrays import FLOAT, ZERO, full_array
 from riskgrad.kernels.compile import helper, inline_helper, kernel
 from riskgrad.kernels.elementary import tanh
 from riskgrad.types import FloatArray, IntArray
@@ -57,7 +57,7 @@ def add_products(left: FloatArray, right: FloatArray, first: int, out: FloatArra
     for row in range(0, rows - 1, 2):
         _add_to_two(left[row], left[row + 1], right, first, wide, out[row], out[row + 1])
     if rows % 2 == 1:
-        spare = np.zeros(wide)
+        spare = full_array(wide, 0.0)
         _add_to_two(left[rows - 1], left[rows - 1], right, first, wide, out[rows - 1], spare)
 
 
@@ -65,7 +65,7 @@ def add_products(left: FloatArray, right: FloatArray, first: int, out: FloatArra
 def _transpose(matrix: FloatArray) -> FloatArray:
     """Give the transposed matrix, laid out row by row."""
     rows, columns = matrix.shape
-    swapped = np.empty((columns, rows))
+    swapped = np.empty(columns * rows, FLOAT).reshape(columns, rows)
     for i in range(rows):
         for j in range(columns):
             swapped[j, i] = matrix[i, j]
@@ -123,7 +123,7 @@ def pull_back_kept(
             for j in range(n_out):
                 biases[j] += slope[b, j]
         if layer > 0:
-            pulled = np.zeros((size, n_in))
+            pulled = full_array(size * n_in, 0.0).reshape(size, n_in)
             add_products(slope, _transpose(theta[start:end].reshape(n_in, n_out)).ravel(), ZERO, pulled)
             flat, units = pulled.ravel(), below.ravel()
             if relu:

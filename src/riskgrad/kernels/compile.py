@@ -21,10 +21,11 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.extending import register_jitable  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 from numpy.typing import NDArray
 
 from riskgrad.kernels.compiling import pause_collecting
-from riskgrad.kernels.helper_code import HelperCompiler, InlineCompiler, expire_with_helpers
+from riskgrad.kernels.helper_code import HelperCompiler, InlineCompiler, KernelCompiler, expire_with_helpers
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 Answer = TypeVar("Answer")
@@ -57,7 +58,13 @@ def inline_kernel(function: Kernel) -> Kernel:
 
 def _compile_cached(function: Kernel, **options: Any) -> Kernel:
     """Compile a function and keep it on disk, or only in memory where no cache folder can be written."""
-    given: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True, **options}
+    given: dict[str, Any] = {
+        "nogil": True,
+        "error_model": "numpy",
+        "no_cfunc_wrapper": True,
+        "pipeline_class": KernelCompiler,
+        **options,
+    }
     try:
         compiled = numba.njit(cache=True, **given)(function)
         expire_with_helpers(compiled)
@@ -79,6 +86,12 @@ def _note_no_cache() -> None:
 def helper(function: Kernel) -> Kernel:
     """Compile a function that only kernels call, in half the time, as it needs no entry point for Python."""
     return cast("Kernel", numba.njit(**HELPER)(function))
+
+
+def callable_from_kernels(function: Callable[..., Any]) -> None:
+    """Let kernels call a plain Python function, which they compile as a helper."""
+    register: Any = register_jitable
+    register(**HELPER)(function)
 
 
 def inline_helper(function: Kernel) -> Kernel:

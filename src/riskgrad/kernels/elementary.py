@@ -14,9 +14,10 @@ from typing import Any, cast
 
 import numpy as np
 from numba import types  # pyright: ignore[reportMissingTypeStubs]
-from numba.extending import intrinsic, register_jitable  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
+from numba.extending import intrinsic  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 
-from riskgrad.kernels.compile import helper, kernel
+from riskgrad.kernels.arrays import FLOAT
+from riskgrad.kernels.compile import callable_from_kernels, helper, kernel
 from riskgrad.kernels.formulas import (
     E_1,
     E_MINUS_100,
@@ -77,11 +78,11 @@ trailing_zeros = cast("Callable[[np.uint64], int]", intrinsic(_generate_trailing
 
 
 for _formula in (split_exponent, exponential_series, exponential_parts, exp_within, expm1_within):
-    register_jitable(_formula)
+    callable_from_kernels(_formula)
 for _formula in (tanh_from_parts, tanh_within, split_logarithm, logarithm_series, log_from_parts):
-    register_jitable(_formula)
+    callable_from_kernels(_formula)
 for _formula in (log_within, rounding_correction):
-    register_jitable(_formula)
+    callable_from_kernels(_formula)
 
 
 @kernel
@@ -204,11 +205,12 @@ def _exps(x: FloatArray, answer: FloatArray) -> None:
         outside += 0 if abs(x[i]) < 700.0 else 1
     if outside > 0:
         for i in range(len(x)):
-            if x[i] >= 700.0:
-                answer[i] = exp(x[i] - 1.0) * E_1
-            elif x[i] <= -700.0:
-                answer[i] = exp(x[i] + 100.0) * E_MINUS_100
-            elif not abs(x[i]) < 700.0:
+            given = x[i]
+            if given >= 700.0:
+                answer[i] = exp(given - 1.0) * E_1
+            elif given <= -700.0:
+                answer[i] = exp(given + 100.0) * E_MINUS_100
+            elif not abs(given) < 700.0:
                 answer[i] = np.nan
 
 
@@ -220,10 +222,11 @@ def _logs(x: FloatArray, answer: FloatArray) -> None:
         outside += 0 if TINY <= x[i] < np.inf else 1
     if outside > 0:
         for i in range(len(x)):
-            if 0.0 < x[i] < TINY:
-                answer[i] = log(x[i] * LIFT) - LIFTED * LOG2_HIGH - LIFTED * LOG2_LOW
-            elif not TINY <= x[i] < np.inf:
-                answer[i] = -np.inf if x[i] == 0.0 else np.inf if x[i] > 0.0 else np.nan
+            given = x[i]
+            if 0.0 < given < TINY:
+                answer[i] = log(given * LIFT) - LIFTED * LOG2_HIGH - LIFTED * LOG2_LOW
+            elif not TINY <= given < np.inf:
+                answer[i] = -np.inf if given == 0.0 else np.inf if given > 0.0 else np.nan
 
 
 @kernel
@@ -241,7 +244,9 @@ def _expm1s(x: FloatArray, answer: FloatArray) -> None:
 @kernel
 def _log1ps(x: FloatArray, answer: FloatArray) -> None:
     """Write log(1 + x) of all numbers, in three loops of short formulas (see `write_tanhs`): 0.8 of the time of one."""
-    wholes, parts, ratios, lost = np.empty((4, LOGS_AT_ONCE))
+    most = np.int64(LOGS_AT_ONCE)
+    wholes, parts = np.empty(most, FLOAT), np.empty(most, FLOAT)
+    ratios, lost = np.empty(most, FLOAT), np.empty(most, FLOAT)
     total, outside = np.uint64(len(x)), 0
     for begin in range(NONE, total, LOGS_AT_ONCE):
         size = min(LOGS_AT_ONCE, total - begin)

@@ -1,4 +1,4 @@
-"""The compilers of helpers, whose code stays LLVM code until a kernel that calls them becomes machine code.
+"""The compilers of kernels and helpers. A helper stays LLVM code until a kernel that calls it becomes machine code.
 
 Numba optimizes each function that it compiles and makes machine code of it, and does both again for the same function
 inside every caller. The machine code of a helper alone is never run: without it a first run on CartPole takes three
@@ -19,7 +19,7 @@ from typing import Any, cast
 
 from numba.core import config  # pyright: ignore[reportMissingTypeStubs]
 from numba.core.codegen import JITCodeLibrary  # pyright: ignore[reportMissingTypeStubs]
-from numba.core.compiler import Compiler  # pyright: ignore[reportMissingTypeStubs]
+from numba.core.compiler import Compiler, Flags  # pyright: ignore[reportMissingTypeStubs]
 
 
 class _LinkedCode(JITCodeLibrary):
@@ -48,7 +48,39 @@ class _LinkedCode(JITCodeLibrary):
         """Ignore the environment: only code that raises or prints reads it."""
 
 
-class HelperCompiler(Compiler):
+class _OwnFlags(Flags):
+    """The flags of a kernel or helper, which numba copies for the time in which it compiles the function.
+
+    It compiles its own functions, such as `min` or `np.empty`, once for all callers with the same flags. A helper
+    differs from a kernel in flags that do not matter for what it calls: the copy lacks these. What an inline helper
+    calls is inlined as well, so that its copy keeps this flag.
+    """
+
+    def copy(self) -> Any:
+        """Give one object for all functions whose flags agree: numba compares two objects flag by flag."""
+        shared: Any = _OwnFlags(self)
+        for name in ("no_cpython_wrapper", "noalias", "inline"):
+            shared.discard(name)
+        return _SHARED.setdefault(shared, shared)
+
+    def __hash__(self) -> int:
+        """Give one number for all flags, as numba does, but without sorting their names before."""
+        return 0
+
+
+_SHARED: dict[_OwnFlags, _OwnFlags] = {}
+
+
+class KernelCompiler(Compiler):
+    """Numba's compiler, with the flags of this file."""
+
+    def __init__(
+        self, typingctx: Any, targetctx: Any, library: Any, args: Any, answer: Any, flags: Any, names: Any
+    ) -> None:
+        super().__init__(typingctx, targetctx, library, args, answer, _OwnFlags(flags), names)
+
+
+class HelperCompiler(KernelCompiler):
     """Numba's compiler, which keeps the LLVM code of a function for its callers and makes no machine code."""
 
     def __init__(self, typingctx: Any, targetctx: Any, library: Any, *rest: Any) -> None:

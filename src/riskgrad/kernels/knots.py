@@ -8,7 +8,7 @@ go.
 
 import numpy as np
 
-from riskgrad.kernels.arrays import ZERO, sort_part
+from riskgrad.kernels.arrays import FLOAT, ONE, ZERO, full_array, full_integers, resize, sort_part
 from riskgrad.kernels.compile import helper, kernel
 from riskgrad.types import FloatArray, IntArray
 
@@ -18,13 +18,13 @@ MOST_SUMS = 1 << 15  # sums of a knot and a reward; with more of them no exact s
 @helper
 def _merge(values: FloatArray, gap: float) -> FloatArray:
     """Give sorted values without those that are within `gap` of the last one kept."""
-    kept = np.empty(len(values))
-    used = 0
+    kept = np.empty(len(values), FLOAT)
+    used = ZERO
     for value in values:
         if used == 0 or value - kept[used - 1] > gap:
             kept[used] = value
             used += 1
-    return kept[:used].copy()
+    return resize(kept, used)
 
 
 @helper
@@ -33,7 +33,7 @@ def _spread_knots(seen: FloatArray, low: float, high: float, most: int, gap: flo
     distinct = _merge(seen, gap)
     half = len(distinct) if len(distinct) <= most - 2 else most // 2
     even = max(2, most - half)
-    found = np.empty(half + even)
+    found = np.empty(half + even, FLOAT)
     for i in range(half):
         found[i] = distinct[i] if half == len(distinct) else seen[i * (len(seen) - 1) // (half - 1)]
     for i in range(even):
@@ -45,7 +45,7 @@ def _spread_knots(seen: FloatArray, low: float, high: float, most: int, gap: flo
 @helper
 def _add_rewards(before: FloatArray, power: float, rewards: FloatArray, gap: float) -> FloatArray:
     """Give all sums before[i] + power * rewards[j], sorted and merged."""
-    sums = np.empty(len(before) * len(rewards))
+    sums = np.empty(len(before) * len(rewards), FLOAT)
     for i in range(len(before)):
         for j in range(len(rewards)):
             sums[i * len(rewards) + j] = before[i] + power * rewards[j]
@@ -56,9 +56,7 @@ def _add_rewards(before: FloatArray, power: float, rewards: FloatArray, gap: flo
 @helper
 def _join(values: FloatArray, others: FloatArray, gap: float) -> FloatArray:
     """Give the values of both arrays, sorted and merged."""
-    both = np.empty(len(values) + len(others))
-    for i in range(len(values)):
-        both[i] = values[i]
+    both = resize(values, len(values) + len(others))
     for i in range(len(others)):
         both[len(values) + i] = others[i]
     sort_part(both, ZERO, len(both))
@@ -68,12 +66,12 @@ def _join(values: FloatArray, others: FloatArray, gap: float) -> FloatArray:
 @kernel
 def sort_by_time(horizon: int, times: IntArray, sums: FloatArray) -> tuple[IntArray, FloatArray]:
     """Give where each time begins [T + 1], and the returns so far, sums [N] at times [N], sorted by time and size."""
-    begins = np.zeros(horizon + 1, dtype=np.int64)
+    begins = full_integers(horizon + 1, ZERO)
     for t in times:
         begins[t + 1] += 1
     for t in range(horizon):
         begins[t + 1] += begins[t]
-    place, found = begins.copy(), np.empty(len(sums))
+    place, found = resize(begins, len(begins)), np.empty(len(sums), FLOAT)
     for k in range(len(sums)):
         found[place[times[k]]] = sums[k]
         place[times[k]] += 1
@@ -116,11 +114,11 @@ def place_knots(
     for t in range(horizon + 1):
         if low[t] <= high[t]:  # some state can be reached
             gap = max(gap, 1e-9 * max(abs(low[t]), abs(high[t])))
-    offsets, before = np.zeros(horizon + 1, dtype=np.int64), np.zeros(1)
-    knots = np.zeros(1 + horizon * (most + 1))  # room for all; the only knot of time 0 is 0
+    offsets, before = full_integers(horizon + 1, ZERO), full_array(ONE, 0.0)
+    knots = full_array(1 + horizon * (most + 1), 0.0)  # room for all; the only knot of time 0 is 0
     offsets[1] = 1
     exact = True
-    every, ends, found = np.zeros(0), np.zeros(0), np.zeros(0)
+    every, ends, found = np.empty(ZERO, FLOAT), np.empty(ZERO, FLOAT), np.empty(ZERO, FLOAT)
     for t in range(1, horizon + 1):
         limit = most if t < horizon else most_ends
         exact = exact and len(before) * len(rewards) <= MOST_SUMS
@@ -141,4 +139,4 @@ def place_knots(
             knots[offsets[t] + i] = found[i]
         offsets[t + 1] = offsets[t] + len(found)
         before = found
-    return exact, offsets, knots[: offsets[horizon]].copy(), ends
+    return exact, offsets, resize(knots, offsets[horizon]), ends

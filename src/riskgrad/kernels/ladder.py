@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskgrad.checks import LARGEST_RETURN
+from riskgrad.kernels.arrays import FLOAT, INTEGER
 from riskgrad.kernels.compile import helper, kernel
 from riskgrad.types import FloatArray
 
@@ -16,7 +17,7 @@ def _settle_ties(values: FloatArray, order: NDArray[np.intp]) -> None:
     long.
     """
     size = len(values)
-    groups, places = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+    groups, places = np.empty(size, INTEGER), np.empty(size, INTEGER)
     count, previous = 0, np.nan
     for i in range(size):
         current = values[order[i]]
@@ -44,7 +45,7 @@ def find_steps(values: FloatArray, order: NDArray[np.intp]) -> tuple[FloatArray,
         are within LARGEST_RETURN.
     """
     count, size = values.shape
-    lowest, steps = np.empty(count), np.empty((count, size - 1))
+    lowest, steps = np.empty(count, FLOAT), np.empty(count * (size - 1), FLOAT).reshape(count, size - 1)
     sound = True
     for b in range(count):
         previous, ties = values[b, order[b, 0]], 0
@@ -74,7 +75,7 @@ def find_masses(order: NDArray[np.intp], weights: FloatArray, literal: bool) -> 
         sum.
     """
     count, size = weights.shape
-    levels = np.empty((count, size - 1))
+    levels = np.empty(count * (size - 1), FLOAT).reshape(count, size - 1)
     sound = True
     for b in range(count):
         rank = order[b if len(order) > 1 else 0]
@@ -99,5 +100,5 @@ def find_masses(order: NDArray[np.intp], weights: FloatArray, literal: bool) -> 
             for i in range(size - 1):
                 levels[b, i] /= total
         # a NaN weight makes the total NaN, an infinite one makes it infinite
-        sound &= least >= 0.0 and total > 0.0 and np.isfinite(total)
+        sound &= least >= 0.0 and 0.0 < total < np.inf
     return levels, sound

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from riskgrad.kernels import streams
-from riskgrad.kernels.arrays import ZERO
+from riskgrad.kernels.arrays import FLOAT, INTEGER, ZERO, resize
 from riskgrad.kernels.compile import helper, inline_helper, inline_kernel
 from riskgrad.kernels.lane_choice import (
     draw_from_many,
@@ -182,7 +182,7 @@ def play_episodes(  # noqa: C901, PLR0912, PLR0915 - cut into functions it would
     discount, horizon, n_features, n_actions = job.discount, job.horizon, widths[0], widths[-1]
     together = job.dense and thetas.shape[1] <= MOST_WEIGHTS
     # for two actions the lanes keep one number per input of the last layer, for the difference of the logits
-    layers = widths.copy()
+    layers = resize(widths, len(widths))
     layers[-1] = 1 if n_actions == 2 else n_actions
     halved = (widths[-2] + (1 if bias else 0)) if n_actions == 2 else 0
     widest = n_features
@@ -193,10 +193,10 @@ def play_episodes(  # noqa: C901, PLR0912, PLR0915 - cut into functions it would
     indices, entries, slots, counts = lanes.indices, lanes.entries, lanes.entries[0], lanes.counts
     actions, over, totals, factors = lanes.actions, lanes.over, lanes.totals, lanes.factors
     rows, work = lanes.rows, make_workspace(LANES, widths)
-    order, places = np.empty(LANES, dtype=np.int64), np.empty(LANES, dtype=np.int64)
+    order, places = np.empty(LANES, INTEGER), np.empty(LANES, INTEGER)
     live, following, kept = min(last - first, LANES), first, len(trace.actions) > 0
     ended, clock, due, remembers = live, ZERO, horizon, job.memory.extra > 0
-    earns, sums = len(trace.rewards) > 0, np.empty((2, LANES))
+    earns, sums = len(trace.rewards) > 0, np.empty(2 * LANES, FLOAT).reshape(2, LANES)
     while live > 0:
         if ended > 0:
             lane = last_lane_over(over, live)

@@ -26,13 +26,14 @@ import numpy as np
 from numba import types  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 from numba.extending import intrinsic, overload  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 
-from riskgrad.kernels.arrays import aligned_zeros
+from riskgrad.kernels.arrays import ONE, ZERO, aligned_zeros, full_array, full_integers, full_words
 from riskgrad.kernels.compile import helper, inline_helper
 from riskgrad.kernels.streams import Words
 from riskgrad.types import FloatArray, IntArray
 
-LANES = 128
+LANES = cast("int", np.int64(128))
 INLINE_HELPER = {"nogil": True, "error_model": "numpy", "forceinline": True}  # as in `compile.inline_helper`
+NONE = np.uint64(0)
 SEEN_AT_ONCE = 8  # lanes that are checked together for an episode that is over
 
 
@@ -88,7 +89,7 @@ def _generate_lane_column(typing: Any, array: Any, lane: Any) -> Any:
         view.nitems = count
         view.itemsize = context.get_constant(types.intp, size)
         view.shape = context.make_tuple(builder, one, [count])
-        view.strides = context.make_tuple(builder, one, [context.get_constant(types.intp, size * LANES)])
+        view.strides = context.make_tuple(builder, one, [context.get_constant(types.intp, size * int(LANES))])
         return view._getvalue()  # noqa: SLF001 - numba's name for the value that a proxy stands for
 
     return answer(array, types.intp), generate
@@ -100,28 +101,26 @@ lane_column = cast("Callable[[Any, int], Any]", intrinsic(_generate_lane_column)
 @helper
 def make_lanes(state_size: int, n_features: int, widest: int, n_weights: int) -> LaneState:
     """Make the arrays of the lanes, which are all free, with room for n_weights parameters in each."""
-    indices = np.zeros((n_features, LANES), dtype=np.int64)
-    counts, items = np.empty(LANES, dtype=np.int64), np.empty(LANES, dtype=np.int64)
-    for lane in range(LANES):
-        counts[lane], items[lane] = n_features, -1
-        for i in range(n_features):
+    indices = full_integers(n_features * LANES, ZERO).reshape(n_features, LANES)
+    for i in range(n_features):
+        for lane in range(LANES):
             indices[i, lane] = i
     return LaneState(
         states=aligned_zeros(state_size * LANES).reshape(state_size, LANES),
-        streams=np.zeros((1, LANES), dtype=np.uint64),
-        choices=np.zeros(LANES, dtype=np.uint64),
+        streams=full_words(LANES, NONE).reshape(1, LANES),
+        choices=full_words(LANES, NONE),
         weights=aligned_zeros(n_weights * LANES).reshape(n_weights, LANES),
         indices=indices,
         entries=aligned_zeros(n_features * LANES).reshape(1, n_features, LANES),
-        counts=counts,
+        counts=full_integers(LANES, n_features),
         units=aligned_zeros(2 * widest * LANES).reshape(2, widest, LANES),
-        actions=np.zeros(LANES, dtype=np.int64),
-        over=np.ones(LANES, dtype=np.int64),
-        totals=np.zeros(LANES),
-        factors=np.zeros(LANES),
-        starts=np.zeros(LANES, dtype=np.int64),
-        items=items,
-        rows=np.zeros(LANES, dtype=np.int64),
+        actions=full_integers(LANES, ZERO),
+        over=full_integers(LANES, ONE),
+        totals=full_array(LANES, 0.0),
+        factors=full_array(LANES, 0.0),
+        starts=full_integers(LANES, ZERO),
+        items=full_integers(LANES, -ONE),
+        rows=full_integers(LANES, ZERO),
     )
 
 

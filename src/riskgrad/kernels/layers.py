@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from riskgrad.kernels.arrays import ZERO, aligned_zeros, largest
+from riskgrad.kernels.arrays import FLOAT, INTEGER, ZERO, aligned_zeros, full_integers, largest
 from riskgrad.kernels.compile import helper, inline_helper
 from riskgrad.kernels.elementary import TANHS_AT_ONCE, write_tanhs
 from riskgrad.kernels.layer_sums import (
@@ -61,14 +61,14 @@ def make_workspace(size: int, sizes: IntArray) -> Workspace:
     """Make the arrays for at most `size` observations."""
     n, width = max(1, min(size, TOGETHER)), largest(sizes)
     return Workspace(
-        rows=np.zeros(n, dtype=np.int64),
-        values=np.empty((n, width + 1)),
-        counts=np.zeros(n, dtype=np.int64),
-        indices=np.empty((n, width + 1), dtype=np.int64),
+        rows=full_integers(n, ZERO),
+        values=np.empty(n * (width + 1), FLOAT).reshape(n, width + 1),
+        counts=full_integers(n, ZERO),
+        indices=np.empty(n * (width + 1), INTEGER).reshape(n, width + 1),
         inputs=aligned_zeros(n * width),
         units=aligned_zeros(n * width),
-        powers=aligned_zeros(TANHS_AT_ONCE),
-        rests=aligned_zeros(TANHS_AT_ONCE),
+        powers=aligned_zeros(np.int64(TANHS_AT_ONCE)),
+        rests=aligned_zeros(np.int64(TANHS_AT_ONCE)),
     )
 
 

@@ -5,15 +5,18 @@ made neighbors, so that they share the weights that are fetched. An answer has t
 batch.
 """
 
+from typing import cast
+
 import numpy as np
 
+from riskgrad.kernels.arrays import INTEGER
 from riskgrad.kernels.compile import helper, kernel
 from riskgrad.kernels.elementary import exp
 from riskgrad.kernels.layers import TOGETHER, gather_entries, make_workspace, run_layers
 from riskgrad.types import FloatArray, IntArray
 
 NO_CHANCE = -708.0  # an action whose logit, minus the largest one, is not above this is never chosen
-SORTED = 64  # observations that are sorted by their networks together
+SORTED = cast("int", np.int64(64))  # observations that are sorted by their networks together
 
 FEW_INPUTS = 32  # up to so many inputs of a network of one layer are all added, zeros included
 
@@ -34,7 +37,7 @@ def forward(
     thetas: FloatArray, rows: IntArray, inputs: FloatArray, sizes: IntArray, relu: bool, outputs: FloatArray
 ) -> None:
     """Write the outputs [B, n] of B observations [B, k], each through the network thetas[rows[b]]."""
-    work, order = make_workspace(len(rows), sizes), np.empty(SORTED, dtype=np.int64)
+    work, order = make_workspace(len(rows), sizes), np.empty(SORTED, INTEGER)
     for begin in range(0, len(rows), SORTED):
         end = min(begin + SORTED, len(rows))
         _sort_by_row(rows, begin, end, order)

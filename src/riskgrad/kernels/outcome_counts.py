@@ -19,7 +19,7 @@ EMPTY = -1
 @helper
 def _find_slot(
     slots: IntArray, pair: int, after: int, bits: np.int64, pairs: IntArray, nexts: IntArray, rewards: NDArray[np.int64]
-) -> int:
+) -> np.int64:
     """Give the slot that holds an outcome, or the empty one where it belongs."""
     mask = len(slots) - 1
     word = mix_word(mix_word(np.uint64(pair) * STEP + np.uint64(after)) ^ np.uint64(bits))
@@ -27,9 +27,9 @@ def _find_slot(
     while slots[slot] != EMPTY:
         place = slots[slot]
         if pairs[place] == pair and nexts[place] == after and rewards[place] == bits:
-            return int(slot)
+            return slot
         slot = (slot + 1) & mask
-    return int(slot)
+    return slot
 
 
 @kernel

@@ -1,10 +1,11 @@
 """The fit of a network of quantiles: a step of Adam on the quantile loss of each minibatch; and sums along episodes."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
-from riskgrad.kernels.arrays import ZERO
+from riskgrad.kernels.arrays import FLOAT, ZERO, full_array
 from riskgrad.kernels.batch_passes import forward_and_keep, pull_back_kept
 from riskgrad.kernels.compile import kernel
 from riskgrad.types import FloatArray, IntArray
@@ -52,16 +53,16 @@ def fit_quantiles(
     width = ZERO
     for layer in range(1, len(sizes)):
         width += sizes[layer]
-    gradient = np.empty(len(theta))
+    gradient = np.empty(len(theta), FLOAT)
     for first in range(0, len(order), minibatch):
         size = min(minibatch, len(order) - first)
-        batch, kept = np.empty((size, n_in)), np.empty(size * width)
+        batch, kept = np.empty(size * n_in, FLOAT).reshape(size, n_in), np.empty(size * width, FLOAT)
         for b in range(size):
             for i in range(n_in):
                 batch[b, i] = inputs[order[first + b], i]
         forward_and_keep(theta, batch, sizes, relu, kept)
         outputs = kept[len(kept) - size * n_out :].reshape(size, n_out)
-        cotangents, scale = np.zeros((size, n_out)), 1.0 / (size * targets.shape[1])
+        cotangents, scale = full_array(size * n_out, 0.0).reshape(size, n_out), 1.0 / (size * targets.shape[1])
         for b in range(size):
             for c in range(targets.shape[1]):
                 target = targets[order[first + b], c]
@@ -71,12 +72,13 @@ def fit_quantiles(
                     slope = min(max(gap / bend, -1.0), 1.0)
                     cotangents[b, i] -= weight * slope * scale
                     loss += weight * slope * (gap - 0.5 * bend * slope) * scale * size / n_out
-        gradient[:] = 0.0
+        for i in range(len(gradient)):
+            gradient[i] = 0.0
         pull_back_kept(theta, batch, sizes, relu, kept, cotangents, gradient)
         norm = 0.0
         for i in range(len(theta)):
             norm += gradient[i] * gradient[i]
-        norm = np.sqrt(norm)
+        norm = math.sqrt(norm)
         shrink = longest / norm if norm > longest else 1.0
         powers[0] *= MEAN_DECAY
         powers[1] *= SQUARE_DECAY
@@ -84,7 +86,7 @@ def fit_quantiles(
             slope = gradient[i] * shrink
             mean[i] = MEAN_DECAY * mean[i] + (1.0 - MEAN_DECAY) * slope
             square[i] = SQUARE_DECAY * square[i] + (1.0 - SQUARE_DECAY) * slope * slope
-            root = np.sqrt(square[i] / (1.0 - powers[1]))
+            root = math.sqrt(square[i] / (1.0 - powers[1]))
             if root > 0.0:
                 theta[i] -= step * mean[i] / (1.0 - powers[0]) / root
     return loss / len(order)

@@ -6,21 +6,23 @@ the time; `sample_returns` plays five episodes in five places, one step each per
 takes the next episode. An episode is a function of the model, the policy, the pair's key and the episode's index alone.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from riskgrad.kernels.arrays import lengthen
-from riskgrad.kernels.compile import inline_kernel, kernel
+from riskgrad.kernels.arrays import FLOAT, INTEGER, ZERO, full_array, full_integers, full_words, resize
+from riskgrad.kernels.compile import helper, inline_helper, kernel
 from riskgrad.kernels.sampler_tables import ENDS, OutcomeTables
 from riskgrad.kernels.streams import STEP, Words, mix_word
 from riskgrad.types import FloatArray, IntArray
 
 PLACES = 5
+N_PLACES = cast("int", np.int64(PLACES))
+FIRST_SIZE = cast("int", np.int64(4096))  # steps or visits for which there is space at first
 WORD = np.uint64(0xFFFFFFFF)
 ONE = np.uint64(1)
-NEVER = np.uint64(1 << 62)
+NONE, NEVER = np.uint64(0), np.uint64(1 << 62)
 # the lowest place of each set of places, whose bits are the index
 LOWEST = np.array([0] + [(places & -places).bit_length() - 1 for places in range(1, 1 << PLACES)], dtype=np.int64)
 
@@ -39,7 +41,7 @@ class MemoryCells(NamedTuple):
     edges: FloatArray
 
 
-@kernel
+@helper
 def _first_state(key: np.uint64, episode: int, tables: OutcomeTables) -> tuple[np.uint64, np.uint64]:
     """Give the random state and the code of the first state of an episode."""
     state = mix_word(key + (np.uint64(episode) + ONE) * STEP)
@@ -51,7 +53,7 @@ def _first_state(key: np.uint64, episode: int, tables: OutcomeTables) -> tuple[n
     return state, np.uint64(tables.target[(slot << ONE) + np.uint64((scaled & WORD) >= np.uint64(tables.accept[slot]))])
 
 
-@kernel
+@inline_helper
 def _draw_step(
     state: np.uint64,
     code: np.uint64,
@@ -90,7 +92,7 @@ def _draw_step(
     return state, code, outcome, np.uint64(tables.target[outcome])
 
 
-@inline_kernel
+@inline_helper
 def _advance_places(
     clock: np.uint64,
     until: np.uint64,
@@ -152,10 +154,9 @@ def sample_returns(
     lengths: IntArray,
 ) -> None:
     """Sample the episodes begin:end of all P * m, counted policy by policy, into flat values and lengths [P * m]."""
-    states, codes = np.zeros(PLACES, dtype=np.uint64), np.zeros(PLACES, dtype=np.uint64)
-    policies, born = np.zeros(PLACES, dtype=np.uint64), np.full(PLACES, NEVER)
-    totals, factors = np.zeros(PLACES), np.ones(PLACES)
-    item = np.zeros(PLACES, dtype=np.int64)
+    states, codes, policies = full_words(N_PLACES, NONE), full_words(N_PLACES, NONE), full_words(N_PLACES, NONE)
+    born, item = full_words(N_PLACES, NEVER), full_integers(N_PLACES, ZERO)
+    totals, factors = full_array(N_PLACES, 0.0), full_array(N_PLACES, 1.0)
     clock, upcoming, busy = np.uint64(0), begin, 0
     p, e = begin // episodes, begin % episodes
     free = np.uint64((1 << PLACES) - 1)
@@ -189,7 +190,7 @@ def sample_returns(
             free |= over << np.uint64(place)
 
 
-@inline_kernel
+@inline_helper
 def _find_cell(cells: MemoryCells, length: np.uint64, total: float) -> np.uint64:
     """Give the cell of a time, `length`, and a return so far, `total`."""
     low, high = 0, len(cells.edges)
@@ -240,13 +241,13 @@ def sample_returns_so_far(
     cells: MemoryCells | None,
 ) -> FloatArray:
     """Sample episodes of one policy and give the return so far before each step, episode by episode."""
-    found, used = np.empty(1024), 0
+    found, used = np.empty(FIRST_SIZE, FLOAT), ZERO
     for e in range(episodes):
         state, code = _first_state(key, e, tables)
         total, factor, length = 0.0, 1.0, np.uint64(0)
         while code < ENDS and length < tables.horizon:
             if used == len(found):
-                found = lengthen(found)
+                found = resize(found, 2 * used)
             found[used] = total
             used += 1
             place = np.uint64(0)
@@ -256,7 +257,7 @@ def sample_returns_so_far(
             total += factor * tables.reward[outcome]
             factor *= tables.discount
             length += ONE
-    return found[:used].copy()
+    return resize(found, used)
 
 
 @kernel
@@ -281,9 +282,8 @@ def sample_visits(
     Returns:
         codes of the pairs (state, action), episode by episode in the order of their first visit, and their counts.
     """
-    codes, counts = np.empty(1024, dtype=np.int64), np.empty(1024, dtype=np.int64)
-    where = np.full(np.int64(tables.size), -1)  # where a pair was last written
-    used = 0
+    codes, counts, used = np.empty(FIRST_SIZE, INTEGER), np.empty(FIRST_SIZE, INTEGER), ZERO
+    where = full_integers(np.int64(tables.size), ZERO - 1)  # where a pair was last written
     for e in range(begin, end):
         first = used
         state, code = _first_state(key, e, tables)
@@ -298,12 +298,12 @@ def sample_visits(
             length += ONE
             if where[pair] < first or cells is not None:
                 if used == len(codes):
-                    codes, counts = lengthen(codes), lengthen(counts)
+                    codes, counts = resize(codes, 2 * used), resize(counts, 2 * used)
                 where[pair], codes[used], counts[used] = used, place + pair, 0
                 used += 1
             counts[where[pair]] += 1
         values[e], lengths[e], visited[e] = total, length, used - first
-    return codes[:used].copy(), counts[:used].copy()
+    return resize(codes, used), resize(counts, used)
 
 
 @kernel
@@ -326,8 +326,7 @@ def sample_steps(
     Returns:
         codes of the pairs (state, action) and rewards of the steps; with cells of memory the state is cell * S + s.
     """
-    codes, rewards = np.empty(4096, dtype=np.int64), np.empty(4096)
-    used = 0
+    codes, rewards, used = np.empty(FIRST_SIZE, INTEGER), np.empty(FIRST_SIZE, FLOAT), ZERO
     for e in range(begin, end):
         state, code = _first_state(key, e, tables)
         total, factor, length = 0.0, 1.0, np.uint64(0)
@@ -341,8 +340,8 @@ def sample_steps(
             factor *= tables.discount
             length += ONE
             if used == len(codes):
-                codes, rewards = lengthen(codes), lengthen(rewards)
+                codes, rewards = resize(codes, 2 * used), resize(rewards, 2 * used)
             codes[used], rewards[used] = place + pair, reward
             used += 1
         values[e], lengths[e], ended[e] = total, length, code >= ENDS
-    return codes[:used].copy(), rewards[:used].copy()
+    return resize(codes, used), resize(rewards, used)

@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from riskgrad.kernels.arrays import FLOAT, INTEGER
 from riskgrad.kernels.compile import as_contiguous, inline_kernel, kernel
 from riskgrad.kernels.elementary import exp
 from riskgrad.kernels.streams import Words
@@ -157,8 +158,8 @@ def _fill_rows(
         total = 0.0
         for i in range(count):
             total += probabilities[begin + i]
-        mass = np.zeros(width)
-        light, heavy, other = np.empty(width, np.int64), np.empty(width, np.int64), np.empty(width, np.int64)
+        mass, other = np.empty(width, FLOAT), np.empty(width, INTEGER)
+        light, heavy = np.empty(width, INTEGER), np.empty(width, INTEGER)
         n_light, n_heavy = 0, 0
         for i in range(width):
             mass[i] = probabilities[begin + i] / total * width if i < count else 0.0
@@ -182,7 +183,7 @@ def _fill_rows(
             # a slot of padding is empty, so it always finds a partner, to which the whole slot then belongs
             mine, partner = i if i < count else other[i], other[i]
             slot = first + i
-            accept[slot] = np.uint32(min(np.floor(mass[i] * 4294967296.0 + 0.5), 4294967295.0))
+            accept[slot] = np.uint32(np.int64(min(mass[i] * 4294967296.0 + 0.5, 4294967295.0)))
             target[slot, 0], target[slot, 1] = codes[begin + mine], codes[begin + partner]
             reward[slot, 0], reward[slot, 1] = rewards[begin + mine], rewards[begin + partner]
 
@@ -205,8 +206,8 @@ def _set_thresholds(weights: FloatArray, thresholds: Words) -> None:
 def thresholds_of_preferences(preferences: FloatArray, thresholds: Words) -> None:
     """Turn preferences h [P, S, A] of Gibbs policies into thresholds [P, S, 2^L]."""
     n_policies, n_states, n_actions = preferences.shape
-    weights = np.empty((n_states, n_actions))
-    exponents = weights.reshape(-1)
+    exponents = np.empty(n_states * n_actions, FLOAT)
+    weights = exponents.reshape(n_states, n_actions)
     for p in range(n_policies):
         for s in range(n_states):
             top = preferences[p, s, 0]

@@ -120,30 +120,32 @@ def find_ranges(
 
 @kernel
 def find_windows(layout: Layout) -> None:
-    """Fill `lo` and `hi`: which knots can be reached in each state at each time."""
-    lo, hi, knots = layout.lo, layout.hi, layout.knots
-    n_states, n_actions = layout.n_states, layout.n_actions
-    lo[:] = len(knots)
-    hi[:] = -1
+    """Write to `lo` and `hi` which knots can be reached in each state at each time.
+
+    Initially `lo` holds a number that is larger than any knot's, `hi` -1.
+    """
+    lo, hi, knots, slopes, offsets = layout.lo, layout.hi, layout.knots, layout.knot_slopes, layout.knot_offsets
+    n_states, n_actions, powers, rewards = layout.n_states, layout.n_actions, layout.powers, layout.group_rewards
+    groups, firsts, nexts = layout.groups, layout.firsts, layout.nexts
     for s in range(n_states):
         if layout.starts[s] > 0.0:
             lo[s], hi[s] = 0, 0
     for t in range(layout.horizon - 1):
-        here, begin, end = layout.knot_offsets[t], layout.knot_offsets[t + 1], layout.knot_offsets[t + 2]
+        here, begin, end = offsets[t], offsets[t + 1], offsets[t + 2]
         for s in range(n_states):
             q = t * n_states + s
             if hi[q] < 0:
                 continue
-            for k in range(layout.groups[s * n_actions], layout.groups[(s + 1) * n_actions]):
-                r = layout.powers[t] * layout.group_rewards[k]
+            for k in range(groups[s * n_actions], groups[(s + 1) * n_actions]):
+                r = powers[t] * rewards[k]
                 lowest, highest = knots[here + lo[q]] + r, knots[here + hi[q]] + r
                 i, j = find_knot(knots, begin, end, lowest), find_knot(knots, begin, end, highest)
-                if (lowest - knots[i]) * layout.knot_slopes[i] > 1.0 - NEARLY:
+                if (lowest - knots[i]) * slopes[i] > 1.0 - NEARLY:
                     i += 1
-                if (highest - knots[j]) * layout.knot_slopes[j] > NEARLY:
+                if (highest - knots[j]) * slopes[j] > NEARLY:
                     j += 1
-                for o in range(layout.firsts[k], layout.firsts[k + 1]):
-                    n = layout.nexts[o]
+                for o in range(firsts[k], firsts[k + 1]):
+                    n = nexts[o]
                     if n < n_states:
                         then = (t + 1) * n_states + n
                         lo[then], hi[then] = min(lo[then], i - begin), max(hi[then], j - begin)

@@ -1,8 +1,6 @@
 """Sweeps over a learned model with the return so far in its state: forward the chances, backward the values."""
 
-import numpy as np
-
-from riskgrad.kernels.arrays import largest
+from riskgrad.kernels.arrays import ZERO, full_array, largest
 from riskgrad.kernels.compile import inline_helper, kernel
 from riskgrad.kernels.value_layout import NEARLY, Layout, find_knot
 from riskgrad.types import FloatArray, IntArray
@@ -11,19 +9,13 @@ NOTHING = 1e-16  # a node whose chance is smaller counts as not visited
 
 
 @inline_helper
-def _chance_to_end(layout: Layout, k: int, last: bool) -> float:
-    """Give the chance that an outcome of a group ends the episode, as all of them do at the last step."""
+def _chance_to_end(nexts: IntArray, chances: FloatArray, o0: int, o1: int, end: int) -> float:
+    """Give the chance that one of the outcomes o0:o1 ends the episode: that its next state is at least `end`."""
     chance = 0.0
-    for o in range(layout.firsts[k], layout.firsts[k + 1]):
-        if last or layout.nexts[o] == layout.n_states:
-            chance += layout.chances[o]
+    for o in range(o0, o1):
+        if nexts[o] >= end:
+            chance += chances[o]
     return chance
-
-
-@inline_helper
-def _goes_on(layout: Layout, k: int, last: bool) -> bool:
-    """Tell whether an outcome of a group leads to a state; outcomes are sorted by next state, with the end last."""
-    return not last and bool(layout.nexts[layout.firsts[k]] < layout.n_states)
 
 
 @inline_helper
@@ -77,79 +69,99 @@ def _find_visited(mass: FloatArray, first: int, last: int) -> tuple[int, int]:
 
 
 @kernel
-def sweep_forward(layout: Layout, table: FloatArray, mass: FloatArray, law: FloatArray) -> None:
-    """Fill the chance of each node, and of each knot of the final return [E], under a policy.
+def sweep_forward(  # noqa: C901, PLR0912
+    layout: Layout, table: FloatArray, mass: FloatArray, law: FloatArray
+) -> None:
+    """Add the chance of each node, and of each knot of the final return [E], under a policy.
 
     Args:
         layout: the model.
         table: the chance of each action [rows, A], 0 for actions that were never met.
-        mass: chance of each node; filled.
-        law: chance of each knot of the final return [E]; filled.
+        mass: zeros; the chance of each node is added.
+        law: zeros [E]; the chance of each knot of the final return is added.
     """
+    # local names for all that the loops use: each fetch from a tuple takes long to compile
     n_states, n_actions, knots, ends = layout.n_states, layout.n_actions, layout.knots, layout.ends
-    mass[:] = 0.0
-    law[:] = 0.0
+    lo, hi, node, cells, offsets = layout.lo, layout.hi, layout.node, layout.cells, layout.knot_offsets
+    groups, rewards, firsts, nexts = layout.groups, layout.group_rewards, layout.firsts, layout.nexts
+    chances, powers, horizon = layout.chances, layout.powers, layout.horizon
+    knot_slopes, end_slopes = layout.knot_slopes, layout.end_slopes
     for s in range(n_states):
         if layout.starts[s] > 0.0:
-            mass[layout.node[s]] = layout.starts[s]
-    landed, over = np.zeros(len(knots) + 2), np.zeros(len(ends) + 2)
-    widest = largest(layout.hi) + 2
-    taken, shifted = np.zeros(widest), np.zeros(widest)
-    for q in range(layout.horizon * n_states):
+            mass[node[s]] = layout.starts[s]
+    landed, over = full_array(len(knots) + 2, 0.0), full_array(len(ends) + 2, 0.0)
+    widest = largest(hi) + 2
+    taken, shifted = full_array(widest, 0.0), full_array(widest, 0.0)
+    for q in range(horizon * n_states):
         t, s = q // n_states, q % n_states
-        here, first = layout.knot_offsets[t] + layout.lo[q], layout.node[q]
-        j0, j1 = _find_visited(mass, first, layout.node[q + 1])
+        begin = offsets[t + 1]
+        here, first = offsets[t] + lo[q], node[q]
+        j0, j1 = _find_visited(mass, first, node[q + 1])
         if j0 == j1:
             continue
-        last, begin = t == layout.horizon - 1, layout.knot_offsets[t + 1]
+        last = t == horizon - 1
         for a in range(n_actions):
             for j in range(j0, j1):
-                taken[j] = mass[first + j] * table[layout.cells[here + j] * n_states + s, a]
-            for k in range(layout.groups[s * n_actions + a], layout.groups[s * n_actions + a + 1]):
+                taken[j] = mass[first + j] * table[cells[here + j] * n_states + s, a]
+            for k in range(groups[s * n_actions + a], groups[s * n_actions + a + 1]):
                 for j in range(j0, j1):
-                    shifted[j] = knots[here + j] + layout.powers[t] * layout.group_rewards[k]
-                chance = _chance_to_end(layout, k, last)
+                    shifted[j] = knots[here + j] + powers[t] * rewards[k]
+                o0, o1 = firsts[k], firsts[k + 1]
+                chance = _chance_to_end(nexts, chances, o0, o1, ZERO if last else n_states)
                 if chance > 0.0:
-                    low = find_knot(ends, 0, len(ends), shifted[j0])
-                    high = _land(ends, layout.end_slopes, len(ends), low, j0, j1, shifted, taken, over)
+                    low = find_knot(ends, ZERO, len(ends), shifted[j0])
+                    high = _land(ends, end_slopes, len(ends), low, j0, j1, shifted, taken, over)
                     for x in range(low, high + 1):
                         law[x] += chance * over[x]
-                if _goes_on(layout, k, last):
-                    end = layout.knot_offsets[t + 2]
+                if not last and nexts[o0] < n_states:  # outcomes are sorted by next state, with the end last
+                    end = offsets[t + 2]
                     low = find_knot(knots, begin, end, shifted[j0])
-                    high = _land(knots, layout.knot_slopes, end, low, j0, j1, shifted, taken, landed)
-                    _hand_on(layout, k, t, low, high, landed, mass)
+                    high = _land(knots, knot_slopes, end, low, j0, j1, shifted, taken, landed)
+                    for o in range(o0, o1):
+                        if nexts[o] < n_states:
+                            then = (t + 1) * n_states + nexts[o]
+                            _hand_on(chances[o], then, begin, lo, hi, node, low, high, landed, mass)
 
 
 @inline_helper
-def _hand_on(layout: Layout, k: int, t: int, low: int, high: int, landed: FloatArray, mass: FloatArray) -> None:
-    """Add the chances on the knots low to high of the next time to the nodes of the states that a group leads to."""
-    begin = layout.knot_offsets[t + 1]
-    for o in range(layout.firsts[k], layout.firsts[k + 1]):
-        if layout.nexts[o] < layout.n_states:
-            then = (t + 1) * layout.n_states + layout.nexts[o]
-            first, last = begin + layout.lo[then], begin + layout.hi[then]
-            shift, chance = layout.node[then] - first, layout.chances[o]
-            # only rounding puts a chance beyond a state's knots; it goes to the nearest of them
-            for x in range(low, high + 1):
-                mass[shift + min(max(x, first), last)] += chance * landed[x]
-
-
-@inline_helper
-def _gather(layout: Layout, k: int, t: int, low: int, high: int, values: FloatArray, later: FloatArray) -> float:
-    """Write the sum of chance times value over the next states of a group to later[low:high + 1]; give their chance."""
-    begin, total = layout.knot_offsets[t + 1], 0.0
+def _hand_on(
+    chance: float,
+    then: int,
+    begin: int,
+    lo: IntArray,
+    hi: IntArray,
+    node: IntArray,
+    low: int,
+    high: int,
+    landed: FloatArray,
+    mass: FloatArray,
+) -> None:
+    """Add the chances on the knots low to high of the next time, times a chance, to the nodes of a state there."""
+    first, last = begin + lo[then], begin + hi[then]
+    shift = node[then] - first
+    # only rounding puts a chance beyond a state's knots; it goes to the nearest of them
     for x in range(low, high + 1):
-        later[x] = 0.0
-    for o in range(layout.firsts[k], layout.firsts[k + 1]):
-        if layout.nexts[o] < layout.n_states:
-            then = (t + 1) * layout.n_states + layout.nexts[o]
-            first, last = begin + layout.lo[then], begin + layout.hi[then]
-            shift, chance = layout.node[then] - first, layout.chances[o]
-            total += chance
-            for x in range(low, high + 1):
-                later[x] += chance * values[shift + min(max(x, first), last)]
-    return total
+        mass[shift + min(max(x, first), last)] += chance * landed[x]
+
+
+@inline_helper
+def _gather(
+    chance: float,
+    then: int,
+    begin: int,
+    lo: IntArray,
+    hi: IntArray,
+    node: IntArray,
+    low: int,
+    high: int,
+    values: FloatArray,
+    later: FloatArray,
+) -> None:
+    """Add the values of a state of the next time, times a chance, to later[low:high + 1]."""
+    first, last = begin + lo[then], begin + hi[then]
+    shift = node[then] - first
+    for x in range(low, high + 1):
+        later[x] += chance * values[shift + min(max(x, first), last)]
 
 
 @inline_helper
@@ -162,11 +174,11 @@ def _read_line(
     heights: FloatArray,
     tails: tuple[float, float],
     chance: float,
-    a: int,
+    line: int,
     width: int,
     worth: FloatArray,
 ) -> None:
-    """Add the piecewise linear function through heights at knots, at rising returns, to worth[a].
+    """Add the piecewise linear function through heights at knots, at rising returns, to worth[line:line + width].
 
     Args:
         knots: where the function is given.
@@ -177,22 +189,22 @@ def _read_line(
         heights: the function at each knot, already times the chance.
         tails: its slopes below the first knot and above the last, not yet times the chance.
         chance: the factor of the tails.
-        a: the row of worth, an action.
+        line: where to add it.
         width: how many returns there are.
-        worth: what each action is worth at each return [A, width]; added to.
+        worth: what is worth what at each return; added to.
     """
     for j in range(width):
         while i + 1 < end and knots[i + 1] <= shifted[j]:
             i += 1
         beyond = shifted[j] - knots[i]
         if beyond < 0.0:
-            worth[a, j] += heights[i] + chance * beyond * tails[0]
+            worth[line + j] += heights[i] + chance * beyond * tails[0]
         elif i + 1 == end:
-            worth[a, j] += heights[i] + chance * beyond * tails[1]
+            worth[line + j] += heights[i] + chance * beyond * tails[1]
         elif beyond * slopes[i] > NEARLY:
-            worth[a, j] += heights[i] + beyond * slopes[i] * (heights[i + 1] - heights[i])
+            worth[line + j] += heights[i] + beyond * slopes[i] * (heights[i + 1] - heights[i])
         else:
-            worth[a, j] += heights[i]
+            worth[line + j] += heights[i]
 
 
 @kernel
@@ -208,7 +220,7 @@ def sweep_backward(  # noqa: C901, PLR0912
     weights: FloatArray,
     visits: FloatArray,
 ) -> None:
-    """Fill the value of each node, and sum over nodes what each action gains over the policy.
+    """Fill the value of each node, and add up over nodes what each action gains over the policy.
 
     Args:
         layout: the model.
@@ -218,56 +230,65 @@ def sweep_backward(  # noqa: C901, PLR0912
         mass: the chance of each node.
         astray: a small weight of each node, for those that the policy hardly ever visits.
         values: expected utility from each node; filled.
-        gains: for each row of the table and action, the sum over nodes of (mass + astray) (Q - V) [rows, A]; filled.
-        weights: for each row, the sum over nodes of mass + astray [rows]; filled.
-        visits: for each row, the sum over nodes of mass [rows]; filled.
+        gains: zeros; for each row of the table and action, the sum over nodes of (mass + astray) (Q - V) [rows, A].
+        weights: zeros; for each row, the sum over nodes of mass + astray [rows].
+        visits: zeros; for each row, the sum over nodes of mass [rows].
     """
     n_states, n_actions, knots, ends = layout.n_states, layout.n_actions, layout.knots, layout.ends
-    gains[:] = 0.0
-    weights[:] = 0.0
-    visits[:] = 0.0
-    widest = largest(layout.hi) + 2
-    later, over = np.zeros(len(knots) + 2), np.zeros(len(ends))
-    shifted, worth = np.zeros(widest), np.zeros((n_actions, widest))
-    for back in range(layout.horizon * n_states):
-        q = layout.horizon * n_states - 1 - back
+    lo, hi, node, cells, offsets = layout.lo, layout.hi, layout.node, layout.cells, layout.knot_offsets
+    groups, rewards, firsts, nexts = layout.groups, layout.group_rewards, layout.firsts, layout.nexts
+    chances, powers, horizon = layout.chances, layout.powers, layout.horizon
+    knot_slopes, end_slopes = layout.knot_slopes, layout.end_slopes
+    widest = largest(hi) + 2
+    later, over = full_array(len(knots) + 2, 0.0), full_array(len(ends), 0.0)
+    shifted, worth = full_array(widest, 0.0), full_array(n_actions * widest, 0.0)
+    for back in range(horizon * n_states):
+        q = horizon * n_states - 1 - back
         t, s = q // n_states, q % n_states
-        here, first, width = layout.knot_offsets[t] + layout.lo[q], layout.node[q], layout.node[q + 1] - layout.node[q]
+        begin = offsets[t + 1]
+        here, first, width = offsets[t] + lo[q], node[q], node[q + 1] - node[q]
         if width == 0:
             continue
-        last, begin = t == layout.horizon - 1, layout.knot_offsets[t + 1]
+        last = t == horizon - 1
         for a in range(n_actions):
+            line = a * widest
             for j in range(width):
-                worth[a, j] = 0.0
-            for k in range(layout.groups[s * n_actions + a], layout.groups[s * n_actions + a + 1]):
+                worth[line + j] = 0.0
+            for k in range(groups[s * n_actions + a], groups[s * n_actions + a + 1]):
                 for j in range(width):
-                    shifted[j] = knots[here + j] + layout.powers[t] * layout.group_rewards[k]
-                chance = _chance_to_end(layout, k, last)
+                    shifted[j] = knots[here + j] + powers[t] * rewards[k]
+                o0, o1 = firsts[k], firsts[k + 1]
+                chance = _chance_to_end(nexts, chances, o0, o1, ZERO if last else n_states)
                 if chance > 0.0:
-                    low = find_knot(ends, 0, len(ends), shifted[0])
+                    low = find_knot(ends, ZERO, len(ends), shifted[0])
                     high = find_knot(ends, low, len(ends), float(shifted[width - 1]))
                     for x in range(low, min(high + 2, len(ends))):
                         over[x] = chance * utility[x]
-                    slopes = layout.end_slopes
-                    _read_line(ends, slopes, len(ends), low, shifted, over, tails, chance, a, width, worth)
-                if _goes_on(layout, k, last):
-                    end = layout.knot_offsets[t + 2]
+                    _read_line(ends, end_slopes, len(ends), low, shifted, over, tails, chance, line, width, worth)
+                if not last and nexts[o0] < n_states:
+                    end = offsets[t + 2]
                     low = find_knot(knots, begin, end, shifted[0])
                     high = min(find_knot(knots, low, end, float(shifted[width - 1])) + 1, end - 1)
-                    chance = _gather(layout, k, t, low, high, values, later)
-                    slopes = layout.knot_slopes
-                    _read_line(knots, slopes, end, low, shifted, later, tails, chance, a, width, worth)
+                    chance = 0.0
+                    for x in range(low, high + 1):
+                        later[x] = 0.0
+                    for o in range(o0, o1):
+                        if nexts[o] < n_states:
+                            then = (t + 1) * n_states + nexts[o]
+                            chance += chances[o]
+                            _gather(chances[o], then, begin, lo, hi, node, low, high, values, later)
+                    _read_line(knots, knot_slopes, end, low, shifted, later, tails, chance, line, width, worth)
         for j in range(width):
-            row, value = layout.cells[here + j] * n_states + s, 0.0
+            row, value = cells[here + j] * n_states + s, 0.0
             for a in range(n_actions):
-                value += table[row, a] * worth[a, j]
+                value += table[row, a] * worth[a * widest + j]
             values[first + j] = value
             weight = mass[first + j] + astray[first + j]
             if weight > 0.0:
                 visits[row] += mass[first + j]
                 weights[row] += weight
                 for a in range(n_actions):
-                    gains[row, a] += weight * (worth[a, j] - value)
+                    gains[row, a] += weight * (worth[a * widest + j] - value)
 
 
 @kernel
