@@ -1,5 +1,8 @@
 """Places to write are checked before the work whose results go there, and an empty path is none."""
 
+import subprocess
+import sys
+
 import pytest
 
 import riskgrad as rg
@@ -34,7 +37,6 @@ def refuse(capsys, tmp_path, monkeypatch):
     [
         "train two-roads --out",
         "train two-roads --tensorboard",
-        "train two-roads --config",
         "demo --out",
         "experiment two-roads --out",
         "experiment two-roads --page",
@@ -94,9 +96,6 @@ def test_a_report_ends_in_html(refuse, tmp_path):
 
 def kept(folder):
     """The folder of a run, copied from one that this process trained, since training is forbidden here."""
-    import subprocess  # noqa: PLC0415
-    import sys  # noqa: PLC0415
-
     code = (
         "import riskgrad as rg; rg.train('two-roads', 'mean', iterations=1, algorithm='score:episodes=4', folder='run')"
     )
@@ -116,5 +115,5 @@ def test_a_folder_of_several_runs_says_where_they_are(tmp_path, capsys):
             main([command, str(tmp_path / "x")])
         assert "/x/mean/seed-0" in capsys.readouterr().err
     (tmp_path / "empty").mkdir()
-    with pytest.raises(StorageError, match="no checkpoint of a run is in this folder$"):
+    with pytest.raises(StorageError, match=r"no checkpoint of a run is in this folder$"):
         rg.load(tmp_path / "empty")

@@ -17,7 +17,7 @@ from riskgrad.errors import DamagedFileError, InputError, KeywordError, StorageE
 from riskgrad.evaluation import aggregate_seeds, compare_seeds
 from riskgrad.experiments.bands import align_histories
 from riskgrad.experiments.record import RECORD, Record, read_record, write_record
-from riskgrad.experiments.study import run_experiment
+from riskgrad.experiments.study import train_experiment
 from riskgrad.pages.prose import write, write_interval
 from riskgrad.run.lock import lock_folder
 from riskgrad.run.store import HISTORY
@@ -31,7 +31,7 @@ def study(**more):
 
 
 def run_study(tell, **more):
-    return run_experiment(telling(tell), "two-roads", RISKS, 5, episodes=400, **{**OPTIONS, **more})
+    return train_experiment(telling(tell), "two-roads", RISKS, 5, episodes=400, **{**OPTIONS, **more})
 
 
 @pytest.fixture(scope="module")

@@ -120,7 +120,7 @@ def test_a_stopped_training_stops_the_family():
 
     with (
         usual_handlers(),
-        pytest.raises(Stopped, match="with 0 of 4 trainings finished; nothing is kept without folder="),
+        pytest.raises(Stopped, match="with 0 of 3 trainings finished; nothing is kept without folder="),
     ):
         train_frontier(telling(progress), "two-roads", "cvar", [0.1], iterations=5)
 
@@ -168,7 +168,7 @@ def test_a_kept_frontier_goes_on_where_it_was_stopped(tmp_path):
         if line is not None and label.endswith("warm"):
             os.kill(os.getpid(), signal.SIGINT)
 
-    with usual_handlers(), pytest.raises(Stopped, match="pass resume= to go on$"):
+    with usual_handlers(), pytest.raises(Stopped, match=r"pass resume= to go on$"):
         train_frontier(telling(stop), "two-roads", "cvar", [0.5, 0.1], folder=folder, **FEW)
     done = {place: place.stat().st_mtime_ns for place in folder.rglob("path/checkpoint-*")}
     assert len(done) >= 3

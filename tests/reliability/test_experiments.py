@@ -21,7 +21,7 @@ import riskgrad as rg
 from riskgrad.cli import main
 from riskgrad.errors import DamagedFileError, InputError, RiskgradError, Stopped, StorageError
 from riskgrad.experiments.record import CHECK, RECORD, checksum_of
-from riskgrad.experiments.study import run_experiment
+from riskgrad.experiments.study import train_experiment
 from riskgrad.pages.family import train_frontier
 from riskgrad.run.checkpoint import latest_checkpoint
 from riskgrad.run.store import HISTORY
@@ -30,12 +30,12 @@ FEW = {"algorithm": "score:episodes=10", "iterations": 2, "held_out": 10, "episo
 HOLD = """
 import sys, time
 from contextlib import nullcontext
-from riskgrad.experiments.study import run_experiment
+from riskgrad.experiments.study import train_experiment
 def told(label, line):
     print("began", flush=True)
     time.sleep(60)
 few = dict(algorithm="score:episodes=10", iterations=2)
-run_experiment(lambda count: nullcontext(told), "two-roads", ["mean"], 1, resume=sys.argv[1], **few)
+train_experiment(lambda count: nullcontext(told), "two-roads", ["mean"], 1, resume=sys.argv[1], **few)
 """
 SLOW = pytest.mark.skipif(not os.environ.get("RISKGRAD_NEED_RELIABILITY"), reason="slow; the gate runs it")
 STUDY = {"algorithm": "score:episodes=10", "iterations": 30, "held_out": 10, "episodes": 40}
@@ -281,7 +281,7 @@ def test_processes_that_were_stopped_train_again():
             os.kill(os.getpid(), signal.SIGTERM)
 
     calls = [
-        (lambda watch, **more: run_experiment(watch, "two-roads", ["mean"], 3, **more), "0 of 3"),
+        (lambda watch, **more: train_experiment(watch, "two-roads", ["mean"], 3, **more), "0 of 3"),
         (lambda watch, **more: train_frontier(watch, "two-roads", "cvar", [0.5], **more), "0 of 3"),
     ]
     with rg.backend.Processes(2) as backend, usual_handlers():

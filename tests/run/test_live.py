@@ -158,7 +158,7 @@ def test_a_terminal_leaves_out_whole_numbers_where_it_is_narrow(width, numbers):
         live._screen.wait()
         live._screen._bar.refresh()  # which is drawn ten times a second
         live(LINE, None)
-    with LiveCrew(console, 3, 200) as crew:
+    with LiveCrew(console, 3, {"iterations": 200}) as crew:
         crew("mean-variance:0.5 seed 3", LINE)
     text = shown.getvalue()
     assert (f"{COMPILING}: 1 functions" if width > 80 else "compiling 1") in text

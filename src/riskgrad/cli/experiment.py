@@ -62,7 +62,7 @@ def run_experiment(
         options: further keywords for `rg.experiment`.
     """
     from riskgrad.checks import check_count  # noqa: PLC0415
-    from riskgrad.experiments.study import run_experiment as study  # noqa: PLC0415
+    from riskgrad.experiments.study import train_experiment  # noqa: PLC0415
     from riskgrad.run.files import PAGES, check_target  # noqa: PLC0415
     from riskgrad.run.live_crew import LiveCrew  # noqa: PLC0415
 
@@ -78,8 +78,9 @@ def run_experiment(
         check_target("--page", page, PAGES)
     kept: dict[str, Any] = {} if out is None else {"resume" if resume else "folder": out}
     shown = Console(stderr=True, highlight=False) if as_json else console
-    budget = options.get("iterations"), options.get("max_episodes")
-    found = study(lambda count: LiveCrew(shown, count, *budget), env, risks, numbers, **fresh, **kept, **options)
+    found = train_experiment(
+        lambda count: LiveCrew(shown, count, options), env, risks, numbers, **fresh, **kept, **options
+    )
     if page is not None:
         found.report(page)
     if as_json:
@@ -92,7 +93,7 @@ def run_experiment(
             say(f"{text} {place}.")
 
 
-def _make_flags() -> list[inspect.Parameter]:
+def _experiment_flags() -> list[inspect.Parameter]:
     """Give the parameters of the command: what to train, all options of training, and what is kept and shown."""
     risk = typer.Option(help="What to train on; repeatable. Default: mean and cvar:0.1.")
     seeds = typer.Option(help="How many seeds of each measure, from --seed on.")
@@ -120,5 +121,5 @@ def _make_flags() -> list[inspect.Parameter]:
     return [*list_parameters(before), *make_parameters(flagged(Options)), *list_parameters(after)]
 
 
-give_signature(experiment, _make_flags())
+give_signature(experiment, _experiment_flags())
 shared.app.command(cls=TrainingCommand)(experiment)

@@ -46,9 +46,8 @@ def frontier(context: typer.Context, env: str, risk: str, levels: str, **flags: 
         check_target("--plot", plot, FORMATS)
     kept: dict[str, Any] = {} if out is None else {"resume" if resume else "folder": out}
     shown = Console(stderr=True, highlight=False) if as_json else console
-    budget = options.get("iterations"), options.get("max_episodes")
     found = train_frontier(
-        lambda count: LiveCrew(shown, count, *budget),
+        lambda count: LiveCrew(shown, count, options),
         env,
         risk,
         _numbers(levels),
@@ -94,7 +93,7 @@ def _numbers(levels: str) -> list[float]:
         raise InputError("--levels", "be numbers separated by commas, such as 0.5,0.1", levels) from error
 
 
-def _make_flags() -> list[inspect.Parameter]:
+def _frontier_flags() -> list[inspect.Parameter]:
     """Give the parameters of the command: what to train, all options of training, and what is kept and shown."""
     risk = typer.Option(help="A measure with one number: cvar, mean-variance, dual-power ...")
     levels = typer.Option(help="Its numbers, comma-separated, mild to averse.")
@@ -123,5 +122,5 @@ def _make_flags() -> list[inspect.Parameter]:
     return [*list_parameters(before), *make_parameters(flagged(Options)), *list_parameters(after)]
 
 
-give_signature(frontier, _make_flags())
+give_signature(frontier, _frontier_flags())
 shared.app.command(cls=TrainingCommand)(frontier)

@@ -243,18 +243,17 @@ def experiment(
             processes need an `env` that they can make, such as an id.
         folder: keeps a new experiment, with a folder for each run.
         resume: folder of an experiment to go on with; begins one where there is none. Measures and seeds may be added.
-        progress: show progress: True or False; "auto" does so on a terminal and in a notebook, not when piped or in a
-            worker process.
+        progress: show progress: True or False; "auto" shows it on a terminal and in a notebook.
         training: further keywords for `rg.train`, the same for all runs, such as iterations=100.
     """
     refuse_unknown_options("rg.experiment", experiment, training)
     check_switch("progress", progress)
     how: dict[str, Any] = {"episodes": episodes, "confidence": confidence, "seed": seed, "backend": backend}
     more: dict[str, Any] = {"folder": folder, "resume": resume, **training}
-    return run_experiment(watch_crew(progress, training), env, risks, seeds, **how, **more)
+    return train_experiment(watch_crew(progress, training), env, risks, seeds, **how, **more)
 
 
-def run_experiment(
+def train_experiment(
     watch: Watch,
     env: Environment,
     risks: Sequence[str | RiskMeasure] | str | RiskMeasure,

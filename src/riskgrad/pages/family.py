@@ -159,8 +159,7 @@ def frontier(
             processes need an `env` that they can make, such as an id.
         folder: keeps a new frontier, with a folder for each training; the best run of each measure is a file in it.
         resume: folder of a frontier to go on with; begins one where there is none. Levels may be added.
-        progress: show progress: True or False; "auto" does so on a terminal and in a notebook, not when piped or in a
-            worker process.
+        progress: show progress: True or False; "auto" shows it on a terminal and in a notebook.
         training: further keywords for `rg.train`, such as iterations=100.
     """
     refuse_unknown_options("rg.frontier", frontier, training)
@@ -272,10 +271,10 @@ def _takes_number(build: Callable[..., RiskMeasure]) -> bool:
 
 def _save_runs(runs: Mapping[str, Run], place: Path) -> None:
     for risk, run in runs.items():
-        run.save(place / _word(risk))
+        run.save(place / _file_name(risk))
 
 
-def _word(risk: str) -> str:
+def _file_name(risk: str) -> str:
     return risk.replace(":", "-")
 
 
@@ -300,7 +299,7 @@ def _family(
     found: dict[str, Run] = {}
 
     def plan(name: str, start: str, more: Mapping[str, Any], after: str = "") -> Training:
-        kept = Path(TRAININGS) / _word(name) / f"{start}{after and f'-after-{_word(after)}'}"
+        kept = Path(TRAININGS) / _file_name(name) / f"{start}{after and f'-after-{_file_name(after)}'}"
         where = {} if place is None else {"resume": without_links(place.absolute(), kept)}
         return Training(f"{name} {start}", env, name, {**options, **more, **where})
 

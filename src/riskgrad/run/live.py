@@ -11,7 +11,7 @@ import multiprocessing
 import sys
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from types import TracebackType
 from typing import Any, Final, Literal, Protocol, Self
 
@@ -192,8 +192,7 @@ class Live:
     """
 
     def __init__(self, console: Console, iterations: int | None, label: str, max_episodes: int | None = None) -> None:
-        self._by_episodes = max_episodes is not None
-        total = find_total(iterations, max_episodes)
+        total, self._by_episodes = find_budget({"iterations": iterations, "max_episodes": max_episodes})
         self._piped = not (console.is_jupyter or console.is_terminal)
         self._screen: Screen
         if console.is_jupyter:
@@ -228,9 +227,11 @@ class Live:
         self._screen.show(episodes if self._by_episodes else int(line["iteration"]) + 1, words)
 
 
-def find_total(iterations: int | None, max_episodes: int | None) -> int:
-    """Give how much a training has to do: its budget in episodes, or in iterations, by default those of `rg.train`."""
-    return max_episodes or iterations or default_of(facts_of(Options)["iterations"], "practical")
+def find_budget(options: Mapping[str, Any]) -> tuple[int, bool]:
+    """Give how much a training with these options has to do, and whether that is in episodes, not in iterations."""
+    episodes, iterations = options.get("max_episodes"), options.get("iterations")
+    usual = default_of(facts_of(Options)["iterations"], "practical")
+    return episodes or iterations or usual, episodes is not None
 
 
 @contextlib.contextmanager

@@ -16,8 +16,8 @@ from riskgrad.run.live import (
     ROOMY,
     SECONDS,
     bar_columns,
+    find_budget,
     find_console,
-    find_total,
     fit_words,
     write_bar,
     write_number,
@@ -31,7 +31,7 @@ ALL = "trainings"
 LONG = 24  # columns of a label where a terminal has room
 
 
-class Row(NamedTuple):
+class UnderWay(NamedTuple):
     """How far one training is, and numbers with their names."""
 
     done: int
@@ -45,7 +45,7 @@ class CrewScreen(Protocol):
         """Begin to show."""
         ...
 
-    def show(self, rows: Mapping[str, Row], ended: int, last: str | None) -> None:
+    def show(self, rows: Mapping[str, UnderWay], ended: int, last: str | None) -> None:
         """Show the trainings under way, and how many ended; `last` is the label of one that just ended."""
         ...
 
@@ -78,7 +78,7 @@ class TerminalBars:
         """Draw them."""
         self._bar.start()
 
-    def show(self, rows: Mapping[str, Row], ended: int, last: str | None) -> None:
+    def show(self, rows: Mapping[str, UnderWay], ended: int, last: str | None) -> None:
         """Redraw them; a longer label takes room from the numbers of every row."""
         del last
         for label in self._tasks.keys() - rows.keys():
@@ -101,7 +101,7 @@ class NotebookBars:
 
     def __init__(self, count: int, total: int) -> None:
         self._count, self._total = count, total
-        self._rows: dict[str, Row] = {}
+        self._rows: dict[str, UnderWay] = {}
         self._ended, self._drawn = 0, 0.0
         self._handle: Any = None
 
@@ -110,7 +110,7 @@ class NotebookBars:
         screen: Any = importlib.import_module("IPython.display")  # a notebook has it, and nothing else needs it
         self._handle = screen.display(self, display_id=True)
 
-    def show(self, rows: Mapping[str, Row], ended: int, last: str | None) -> None:
+    def show(self, rows: Mapping[str, UnderWay], ended: int, last: str | None) -> None:
         """Redraw them."""
         del last
         self._rows, self._ended = dict(rows), ended
@@ -140,7 +140,7 @@ class EndedLines:
     def start(self) -> None:
         """Write nothing yet."""
 
-    def show(self, rows: Mapping[str, Row], ended: int, last: str | None) -> None:
+    def show(self, rows: Mapping[str, UnderWay], ended: int, last: str | None) -> None:
         """Write a line if a training just ended."""
         del rows
         if last is not None:
@@ -156,15 +156,12 @@ class LiveCrew:
     Args:
         console: where to show.
         count: how many trainings there are.
-        iterations: of each; None for as many as `rg.train` takes by default.
-        max_episodes: the budget of each in episodes, by which progress is then counted; None to count iterations.
+        training: the options of each, as for `rg.train`, of which the budget counts.
     """
 
-    def __init__(
-        self, console: Console, count: int, iterations: int | None = None, max_episodes: int | None = None
-    ) -> None:
-        self._by_episodes, total = max_episodes is not None, find_total(iterations, max_episodes)
-        self._ended, self._rows = 0, dict[str, Row]()
+    def __init__(self, console: Console, count: int, training: Mapping[str, Any]) -> None:
+        total, self._by_episodes = find_budget(training)
+        self._ended, self._rows = 0, dict[str, UnderWay]()
         self._screen: CrewScreen
         if console.is_jupyter:
             self._screen = NotebookBars(count, total)
@@ -188,7 +185,7 @@ class LiveCrew:
         else:
             words = f"risk {write_number(line.get('risk'))}  mean {write_number(line.get('mean'))}"
             done = int(line["episodes"]) if self._by_episodes else int(line["iteration"]) + 1
-            self._rows[label] = Row(done, words)
+            self._rows[label] = UnderWay(done, words)
         self._screen.show(self._rows, self._ended, label if line is None else None)
 
 
@@ -197,13 +194,11 @@ def watch_crew(wanted: bool | Literal["auto"], training: Mapping[str, Any]) -> W
 
     Args:
         wanted: True, False or "auto", as `progress` of `rg.train`.
-        training: the options of each, of which the budget counts.
+        training: the options of each, as for `rg.train`.
     """
 
     def watch(count: int) -> AbstractContextManager[ProgressCallback | None]:
         console = find_console(wanted)
-        if console is None:
-            return nullcontext()
-        return LiveCrew(console, count, training.get("iterations"), training.get("max_episodes"))
+        return nullcontext() if console is None else LiveCrew(console, count, training)
 
     return watch
