@@ -63,6 +63,7 @@ def test_a_notebook_shows_bars_that_are_drawn_anew(monkeypatch):
     monkeypatch.setitem(sys.modules, "IPython.display", display_module)
     monkeypatch.setattr("riskgrad.run.live_crew.find_console", lambda wanted: Console(force_jupyter=True))
     with watch_crew("auto", {"iterations": 10})(2) as crew:
+        assert crew is not None
         crew("<a>", LINE)
         crew("<a>", None)
         crew("b", LINE)
