@@ -29,13 +29,13 @@ from riskgrad.backend import Backend, Serial, parse_backend
 from riskgrad.backend.beacon import find_stop_signal
 from riskgrad.backend.processes import unnamed_script
 from riskgrad.backend.worker import depend_on_parent, holding_signals
+from riskgrad.checks import check_path
 from riskgrad.errors import InputError, Stopped, refuse_unknown_keyword
 from riskgrad.run import Run
+from riskgrad.run.live_crew import ProgressCallback
 from riskgrad.run.stopping import StopRequest, say_if_uncaught, stop_here
 from riskgrad.settings import TrainOptions, facts_of
 from riskgrad.types import FloatArray, Line
-
-ProgressCallback = Callable[[str, Line | None], None]
 
 SECONDS = 0.1  # least time between two news of a training
 
@@ -77,6 +77,15 @@ def refuse_unknown_options(function: str, call: Callable[..., Any], training: Ma
     refuse_unknown_keyword(function, training, {*inspect.signature(call).parameters, *facts_of(TrainOptions)})
 
 
+def find_folder(folder: str | Path | None, resume: str | Path | None) -> Path | None:
+    """Give the folder that keeps several trainings, of two arguments of which one may be given; None for none."""
+    if folder is not None and resume is not None:
+        raise InputError("folder and resume", "not both be given", str(resume), "resume= alone begins or goes on")
+    if resume is not None:
+        return check_path("resume", resume)
+    return None if folder is None else check_path("folder", folder)
+
+
 class Crew:
     """Several trainings at once, on one backend whose workers stay for further rounds; a context manager.
 
@@ -95,15 +104,13 @@ class Crew:
     def train(self, trainings: Sequence[Training]) -> list[Run]:
         """Train all and give the runs in their order."""
         if not self._backend.sends_work:
-            return [_train_here(one, self._progress) for one in trainings]
+            return self._train_in_turn(trainings)
         _refuse_unportable(trainings, self._backend)
         threads = self._backend.threads
         if not self._backend.shares_queues:
             if 2 * len(trainings) <= self._backend.workers:
                 given = {"backend": self._backend}
-                return [
-                    _train_here(replace(one, options={**given, **one.options}), self._progress) for one in trainings
-                ]
+                return self._train_in_turn([replace(one, options={**given, **one.options}) for one in trainings])
             runs = self._backend.map(_train_there, [_Task(one, threads) for one in trainings])
             for one in trainings:
                 if self._progress is not None:
@@ -117,6 +124,17 @@ class Crew:
             self._backend.ask_to_stop(0)  # takes the request back, since the backend may have more to do
         if stop.signal:
             raise say_if_uncaught(Stopped(_say_how_far(trainings, runs, stop.signal), stop.signal))
+        return runs
+
+    def _train_in_turn(self, trainings: Sequence[Training]) -> list[Run]:
+        """Train one after the other, in this process."""
+        runs: list[Run] = []
+        for one in trainings:
+            try:
+                runs.append(_train_here(one, self._progress))
+            except Stopped as stopped:
+                words = _say_how_far(trainings, runs, stopped.signal)
+                raise say_if_uncaught(Stopped(words, stopped.signal, stopped.run)) from stopped
         return runs
 
     def _open_queue(self) -> Any:
@@ -190,8 +208,9 @@ def _train_there(task: _Task) -> Run:
 
 def _say_how_far(trainings: Sequence[Training], runs: Sequence[Run | None], signal: str) -> str:
     done = sum(run is not None and run.finished for run in runs)
-    advice = "; resume to go on" if any(one.options.get("resume") for one in trainings) else ""
-    return f"stopped by {signal} with {done} of {len(trainings)} trainings finished{advice}"
+    is_kept = any(one.options.get("resume") for one in trainings)
+    advice = "pass resume= to go on" if is_kept else "nothing is kept without folder="
+    return f"stopped by {signal} with {done} of {len(trainings)} trainings finished; {advice}"
 
 
 def _refuse_other_disk(folder: str | Path | None) -> None:

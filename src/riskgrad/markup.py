@@ -50,4 +50,9 @@ def text_table(rows: Sequence[Sequence[str]], *, title: str, header: Sequence[st
     lines = [header, *rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     written = ["  ".join(f"{cell:{width}}" for cell, width in zip(line, widths, strict=True)) for line in lines]
-    return "\n".join([title, "", *(line.rstrip() for line in written)])
+    return as_plain("\n".join([title, "", *(line.rstrip() for line in written)]))
+
+
+def as_plain(text: str) -> str:
+    """Give a text with the minus signs of the keyboard, so that its numbers can be copied into a program."""
+    return text.replace("\N{MINUS SIGN}", "-")

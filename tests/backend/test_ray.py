@@ -228,7 +228,7 @@ def test_commands_train_on_a_cluster(cluster, tmp_path):
 
     call("train", "two-roads", "--risk", "cvar:0.2", "--backend", "ray", "--out", "run")
     assert rg.load(tmp_path / "run").finished
-    shared = ("--backend", "ray:2", "--episodes", "50", "--json")
+    shared = ("--backend", "ray:2", "--fresh-episodes", "50", "--json")
     found = json.loads(call("experiment", "two-roads", "--risk", "mean", "--seeds", "2", "--out", "seeds", *shared))
     options = {"iterations": 2, "episodes": 50}
     assert found["scores"] == rg.experiment("two-roads", ["mean"], 2, **options).scores.tolist()

@@ -122,7 +122,7 @@ def test_flags_win_over_the_file_and_options_add_up(tmp_path, capsys):
     assert found.risk_path == "0.5"
     code, _, errors = called(capsys, "train", "two-roads", "--config", path, "--out", tmp_path / "b")
     assert code == 2, "the options are for another environment"
-    assert "env_options" in errors
+    assert "--env-option must be what the environment takes" in errors
 
 
 @pytest.mark.parametrize(

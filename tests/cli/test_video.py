@@ -42,7 +42,7 @@ def test_an_evaluated_policy_is_filmed(run, greedy, tmp_path, capsys):
 
 @pytest.mark.parametrize(
     ("env", "place", "said"),
-    [(MAZE, "film.mp4", "path must end in .gif"), ("two-roads", "film.gif", "finite models do not render")],
+    [(MAZE, "film.mp4", "--video must end in .gif"), ("two-roads", "film.gif", "finite models do not render")],
 )
 def test_what_cannot_be_filmed_is_one_line(run, env, place, said, tmp_path, capsys):
     code, out, errors = called(capsys, "evaluate", run, env, "--video", tmp_path / place)

@@ -28,16 +28,19 @@ SCRIPT = """
     train = demo.train
     demo.train = lambda *given, **options: train(*given, **{**options, "max_episodes": 300})
     commands = (
-        "--version", "--help", "train --help", "evaluate --help", "risks", "policies", "algorithms", "envs", "parts",
+        "--version", "--help", "train --help", "evaluate --help", "experiment --help", "frontier --help",
+        "risks", "policies", "algorithms", "envs", "parts",
         f"evaluate {first} --episodes 200", f"compare {first} {second} --episodes 200", "bounds two-roads",
         "train two-roads --algorithm score:episodes=20 --iterations 3",
-        "experiment two-roads --seeds 2 --iterations 2 --episodes 100 --backend serial --algorithm score:episodes=20",
+        "experiment two-roads --seeds 2 --iterations 2 --fresh-episodes 100 --backend serial --algorithm score "
+        "--episodes 20",
         "train two-roads --max-episodes 1", "train two-roads --risk cvr:0.1",
         f"report {first} --episodes 200 --out {page}", f"demo --out {page}.demo",
-        "frontier two-roads --levels 0.1 --iterations 2 --episodes 200 --backend serial",
+        "frontier two-roads --levels 0.1 --iterations 2 --fresh-episodes 200 --backend serial",
     )
     for words in commands:
-        print("== " + words.split(" --episodes")[0].replace(first, "FIRST").replace(second, "SECOND"), flush=True)
+        called = words.split(" --episodes")[0].split(" --fresh")[0]
+        print("== " + called.replace(first, "FIRST").replace(second, "SECOND"), flush=True)
         try:
             cli.main(words.split())
         except SystemExit as ended:

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support.peers import import_rliable
+from support.watching import telling
 
 import riskgrad as rg
 from riskgrad.cli import main
@@ -16,6 +17,7 @@ from riskgrad.errors import DamagedFileError, InputError, KeywordError, StorageE
 from riskgrad.evaluation import aggregate_seeds, compare_seeds
 from riskgrad.experiments.bands import align_histories
 from riskgrad.experiments.record import RECORD, Record, read_record, write_record
+from riskgrad.experiments.study import train_experiment
 from riskgrad.pages.prose import write, write_interval
 from riskgrad.run.lock import lock_folder
 from riskgrad.run.store import HISTORY
@@ -28,11 +30,15 @@ def study(**more):
     return rg.experiment("two-roads", RISKS, seeds=5, episodes=400, **{**OPTIONS, **more})
 
 
+def run_study(tell, **more):
+    return train_experiment(telling(tell), "two-roads", RISKS, 5, episodes=400, **{**OPTIONS, **more})
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     news = []
     folder = tmp_path_factory.mktemp("whole") / "experiment"
-    return study(folder=folder, progress=lambda *told: news.append(told)), news
+    return run_study(lambda *told: news.append(told), folder=folder), news
 
 
 def test_every_measure_with_every_seed_on_the_same_episodes(whole):
@@ -208,6 +214,8 @@ def test_bad_input_is_refused_before_anything_is_written(tmp_path):
         ({"episods": 3}, KeywordError, "rg.experiment has no keyword 'episods'; did you mean 'episodes'"),
         ({"callback": print}, InputError, "callback must not be given to rg.experiment"),
         ({"iterations": 0}, InputError, "iterations must be"),
+        ({"episodes": 1}, InputError, "episodes must be an integer of at least 2"),
+        ({"progress": print}, InputError, "progress must be True, False or 'auto'"),
         ({"resume": tmp_path / "y"}, InputError, "folder and resume must not both be given"),
     ):
         with pytest.raises(kind, match=words):
@@ -272,7 +280,7 @@ def test_commands(tmp_path, capsys, monkeypatch):
         "cvar:0.1",
         "--seeds",
         "2",
-        "--episodes",
+        "--fresh-episodes",
         "60",
         *few,
     )

@@ -7,11 +7,12 @@ import signal
 import numpy as np
 import pytest
 from support.signals import usual_handlers
+from support.watching import telling
 
 import riskgrad as rg
 from riskgrad.errors import InputError, Stopped
 from riskgrad.evaluation import Row
-from riskgrad.pages.family import FrontierPoint, find_efficient, frontier
+from riskgrad.pages.family import FrontierPoint, find_efficient, frontier, train_frontier
 from riskgrad.pages.plots import _labels, plot_frontier
 from riskgrad.pages.style import AVERSE, NEUTRAL
 
@@ -19,9 +20,8 @@ from riskgrad.pages.style import AVERSE, NEUTRAL
 @pytest.fixture(scope="module")
 def family():
     news = []
-    found = frontier(
-        "two-roads", "cvar", [0.5, 0.2, 0.1], iterations=40, episodes=3000, progress=lambda *told: news.append(told)
-    )
+    watch = telling(lambda *told: news.append(told))
+    found = train_frontier(watch, "two-roads", "cvar", [0.5, 0.2, 0.1], iterations=40, episodes=3000)
     return found, news
 
 
@@ -88,9 +88,8 @@ def test_any_backend_gives_the_same_family():
     options = {"iterations": 4, "episodes": 200, "seed": 3}
     one = frontier("two-roads", "cvar", [0.2], **options)
     news = []
-    two = frontier(
-        "two-roads", "cvar", [0.2], **options, backend="processes:2", progress=lambda *told: news.append(told)
-    )
+    watch = telling(lambda *told: news.append(told))
+    two = train_frontier(watch, "two-roads", "cvar", [0.2], **options, backend="processes:2")
     assert one.as_dict() == two.as_dict()
     for risk, run in one.runs.items():
         np.testing.assert_array_equal(run.theta, two.runs[risk].theta)
@@ -119,8 +118,11 @@ def test_a_stopped_training_stops_the_family():
         if line is not None and line["iteration"] == 1:
             os.kill(os.getpid(), signal.SIGINT)
 
-    with usual_handlers(), pytest.raises(Stopped):
-        frontier("two-roads", "cvar", [0.1], iterations=5, progress=progress)
+    with (
+        usual_handlers(),
+        pytest.raises(Stopped, match="with 0 of 3 trainings finished; nothing is kept without folder="),
+    ):
+        train_frontier(telling(progress), "two-roads", "cvar", [0.1], iterations=5)
 
 
 def test_bad_levels_are_refused():
@@ -134,3 +136,63 @@ def test_bad_levels_are_refused():
         frontier(lambda: rg.mdp.FiniteMDP(*[[[[1.0]]]] * 2), "cvar", [0.5], iterations=1, backend="processes:2")
     with pytest.raises(InputError, match="workers must be an integer of at least 1"):
         frontier("two-roads", "cvar", [0.5], iterations=1, backend="processes:0")
+
+
+@pytest.mark.parametrize(
+    ("risk", "got"),
+    [
+        ("cvar:0.1", "'cvar:0.1'"),
+        ("mean", "'mean'"),
+        (rg.risk.CVaR(0.1), "'cvar:0.1'"),
+        (rg.risk.CVaR, "<class 'riskgrad.risk.cvar.CVaR'>"),
+        ("", "''"),
+    ],
+)
+def test_what_is_not_the_name_of_a_measure_is_told_what_it_has_to_be(risk, got):
+    with pytest.raises(InputError) as told:
+        frontier("two-roads", risk, levels=[0.1])
+    rule = "be the name of a measure with one number, such as 'cvar'"
+    assert str(told.value) == f"risk must {rule}, got {got}; its numbers are levels="
+    with pytest.raises(InputError, match="did you mean 'cvar'"):
+        frontier("two-roads", "cvr")
+
+
+FEW = {"algorithm": "score:episodes=10", "iterations": 2, "held_out": 10, "episodes": 50}
+
+
+def test_a_kept_frontier_goes_on_where_it_was_stopped(tmp_path):
+    """Stopped in its second round, it trains again only what was not finished; levels may be added."""
+    folder = tmp_path / "x"
+
+    def stop(label, line):
+        if line is not None and label.endswith("warm"):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with usual_handlers(), pytest.raises(Stopped, match=r"pass resume= to go on$"):
+        train_frontier(telling(stop), "two-roads", "cvar", [0.5, 0.1], folder=folder, **FEW)
+    done = {place: place.stat().st_mtime_ns for place in folder.rglob("path/checkpoint-*")}
+    assert len(done) >= 3
+    found = frontier("two-roads", "cvar", [0.5, 0.1], resume=folder, **FEW)
+    assert found.as_dict() == frontier("two-roads", "cvar", [0.5, 0.1], **FEW).as_dict()
+    assert {place: place.stat().st_mtime_ns for place in folder.rglob("path/checkpoint-*")} == done
+    np.testing.assert_array_equal(rg.load(folder / "cvar-0.1").theta, found.runs["cvar:0.1"].theta)
+    more = frontier("two-roads", "cvar", [0.5, 0.2, 0.1], resume=folder, **FEW)
+    assert more.as_dict() == frontier("two-roads", "cvar", [0.5, 0.2, 0.1], **FEW).as_dict()
+    with pytest.raises(InputError, match="folder must not hold a frontier already"):
+        frontier("two-roads", "cvar", [0.5, 0.1], folder=folder, **FEW)
+    with pytest.raises(InputError, match="iterations must be what the run began with, got 3; it was 2"):
+        frontier("two-roads", "cvar", [0.5, 0.1], resume=folder, **{**FEW, "iterations": 3})
+
+
+def test_bad_input_is_refused_before_anything_is_written(tmp_path):
+    for given, words in (
+        ({"levels": [0.9]}, "alpha must be in"),
+        ({"iterations": 0}, "iterations must be"),
+        ({"episodes": 1}, "episodes must be an integer of at least 2"),
+        ({"callback": print}, "callback must not be given to rg.frontier"),
+        ({"progress": print}, "progress must be True, False or 'auto'"),
+        ({"resume": tmp_path / "y"}, "folder and resume must not both be given"),
+    ):
+        with pytest.raises(InputError, match=words):
+            frontier("two-roads", folder=tmp_path / "x", **given)
+    assert list(tmp_path.iterdir()) == []

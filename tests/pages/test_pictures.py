@@ -41,7 +41,7 @@ def test_plot_distortions(tmp_path):
 
 
 def test_unknown_format(tmp_path):
-    with pytest.raises(InputError, match=r"path must end in \.svg, \.png, \.pdf"):
+    with pytest.raises(InputError, match=r"path must end in \.svg, \.png or \.pdf"):
         rg.plot_distortions(path=tmp_path / "figure.bmp")
 
 

@@ -15,22 +15,27 @@ import pytest
 from support.cluster import are_gone, descendants, wait_until
 from support.cluster_envs import Paced
 from support.signals import reset_signals, usual_handlers
+from support.watching import telling
 
 import riskgrad as rg
 from riskgrad.cli import main
 from riskgrad.errors import DamagedFileError, InputError, RiskgradError, Stopped, StorageError
 from riskgrad.experiments.record import CHECK, RECORD, checksum_of
+from riskgrad.experiments.study import train_experiment
+from riskgrad.pages.family import train_frontier
 from riskgrad.run.checkpoint import latest_checkpoint
 from riskgrad.run.store import HISTORY
 
 FEW = {"algorithm": "score:episodes=10", "iterations": 2, "held_out": 10, "episodes": 40, "checkpoint_seconds": 0.0}
 HOLD = """
 import sys, time
-import riskgrad as rg
+from contextlib import nullcontext
+from riskgrad.experiments.study import train_experiment
 def told(label, line):
     print("began", flush=True)
     time.sleep(60)
-rg.experiment("two-roads", ["mean"], 1, resume=sys.argv[1], progress=told, algorithm="score:episodes=10", iterations=2)
+few = dict(algorithm="score:episodes=10", iterations=2)
+train_experiment(lambda count: nullcontext(told), "two-roads", ["mean"], 1, resume=sys.argv[1], **few)
 """
 SLOW = pytest.mark.skipif(not os.environ.get("RISKGRAD_NEED_RELIABILITY"), reason="slow; the gate runs it")
 STUDY = {"algorithm": "score:episodes=10", "iterations": 30, "held_out": 10, "episodes": 40}
@@ -229,7 +234,7 @@ def test_a_signal_lets_every_run_finish_its_iteration(tmp_path, name, everyone):
         assert time.monotonic() - began < 20.0
     first, last = errors.splitlines()
     assert first.startswith("riskgrad: stopping after this iteration; ")
-    assert last == f"riskgrad: stopped by {name} with 0 of 4 trainings finished; resume to go on"
+    assert last == f"riskgrad: stopped by {name} with 0 of 4 trainings finished; pass resume= to go on"
     assert process.returncode == 128 + number
     assert len(others) >= 3, "two that train and one that passes on their news"
     assert wait_until(lambda: are_gone(others)), "a process was left behind"
@@ -276,17 +281,19 @@ def test_processes_that_were_stopped_train_again():
             os.kill(os.getpid(), signal.SIGTERM)
 
     calls = [
-        (lambda **more: rg.experiment("two-roads", ["mean"], 3, **more), "0 of 3"),
-        (lambda **more: rg.frontier("two-roads", "cvar", [0.5], **more), "0 of 3"),
+        (lambda watch, **more: train_experiment(watch, "two-roads", ["mean"], 3, **more), "0 of 3"),
+        (lambda watch, **more: train_frontier(watch, "two-roads", "cvar", [0.5], **more), "0 of 3"),
     ]
     with rg.backend.Processes(2) as backend, usual_handlers():
         for call, count in calls:
             told.clear()
-            with pytest.raises(Stopped, match=f"^stopped by SIGTERM with {count} trainings finished$") as caught:
-                call(backend=backend, progress=stop, **long)
+            with pytest.raises(
+                Stopped, match=f"^stopped by SIGTERM with {count} trainings finished; nothing"
+            ) as caught:
+                call(telling(stop), backend=backend, **long)
             assert (caught.value.signal, caught.value.run) == ("SIGTERM", None)
             assert all(line is not None for _, line in told), "none was trained to its end"
-            found = call(backend=backend, **{**long, "iterations": 2})
+            found = call(telling(None), backend=backend, **{**long, "iterations": 2})
             assert all(run.finished for run in found.runs.values())
 
 
@@ -298,10 +305,10 @@ def test_an_experiment_that_is_killed_leaves_no_process(tmp_path):
         assert wait_until(lambda: are_gone(others)), "a process was left behind"
 
 
-@pytest.mark.parametrize("page", ["/proc/nothing/page.html", "folder"])
+@pytest.mark.parametrize("page", ["/proc/nothing/page.html", "folder.html"])
 def test_a_page_that_cannot_be_written_is_one_line(whole, page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder.html").mkdir()
     with pytest.raises(StorageError, match="choose a place that can be written"):
         whole[0].report(page)
 

@@ -161,11 +161,11 @@ def test_folders_that_cannot_be(name, tmp_path, monkeypatch):
         rg.LoggedEpisodes.from_parquet(name)
 
 
-@pytest.mark.parametrize("page", ["/proc/nothing/page.html", "way/page.html", "folder"])
+@pytest.mark.parametrize("page", ["/proc/nothing/page.html", "way/page.html", "folder.html"])
 def test_a_report_that_cannot_be_written(kept, page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "way").write_text("")
-    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder.html").mkdir()
     code, _, said = called("report", kept, "--out", page, "--episodes", 20)
     assert (code, said.count("\n")) == (2, 1)
     assert said.startswith(f"riskgrad: cannot write {page}: ")

@@ -16,7 +16,8 @@ from rich.console import Console
 
 import riskgrad as rg
 from riskgrad.errors import InputError
-from riskgrad.run.live import COMPILING, Live, LiveCrew
+from riskgrad.run.live import COMPILING, Live
+from riskgrad.run.live_crew import LiveCrew
 
 TRAIN = "import riskgrad as rg; rg.train('two-roads', 'cvar:0.1', algorithm='score:episodes=20', iterations={}{})"
 LINE = {"iteration": 4, "risk": -3.25, "mean": 1.5, "gradient_norm": None, "episodes": 500}
@@ -157,8 +158,8 @@ def test_a_terminal_leaves_out_whole_numbers_where_it_is_narrow(width, numbers):
         live._screen.wait()
         live._screen._bar.refresh()  # which is drawn ten times a second
         live(LINE, None)
-    with LiveCrew(console, 3, 200) as family:
-        family("mean-variance:0.5 seed 3", LINE)
+    with LiveCrew(console, 3, {"iterations": 200}) as crew:
+        crew("mean-variance:0.5 seed 3", LINE)
     text = shown.getvalue()
     assert (f"{COMPILING}: 1 functions" if width > 80 else "compiling 1") in text
     assert numbers in text

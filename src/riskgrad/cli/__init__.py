@@ -15,8 +15,9 @@ from rich.console import Console
 
 from riskgrad.cli.printing import say
 from riskgrad.cli.shared import COMMANDS as COMMANDS
-from riskgrad.cli.shared import Interrupted, flags_of, name_flags
+from riskgrad.cli.shared import Interrupted
 from riskgrad.cli.shared import app as app
+from riskgrad.cli.wording import in_flags
 from riskgrad.errors import InputError, RiskgradError
 
 for _file in pkgutil.iter_modules(__path__):  # importing a file adds its commands
@@ -33,25 +34,17 @@ def main(arguments: list[str] | None = None) -> None:
     except Interrupted as interrupted:
         from riskgrad.run.stopping import leave  # noqa: PLC0415
 
-        _say(str(interrupted))
+        _say(in_flags(interrupted, _find_command(words)))
         leave(interrupted.signal)
     except (RiskgradError, OSError, MemoryError) as error:
         if "--debug" in words:
             raise
-        _say(f"out of memory: {error}" if isinstance(error, MemoryError) else _in_flags(str(error), words))
+        _say(f"out of memory: {error}" if isinstance(error, MemoryError) else in_flags(error, _find_command(words)))
         raise SystemExit(2) from None
 
 
-def _in_flags(message: str, words: list[str]) -> str:
-    """Replace the arguments that a message names, before "must" or as `name=value`, by the flags of the command."""
-    called = next((word for word in words if word in COMMANDS.by_name()), None)
-    if called is None:
-        return message
-    flags = flags_of(called)
-    subject, must, rest = message.partition(" must ")
-    if all(word in flags or word == "and" for word in subject.split()):
-        subject = " ".join(flags.get(word, word) for word in subject.split())
-    return f"{subject}{must}{name_flags(rest, called)}"
+def _find_command(words: list[str]) -> str | None:
+    return next((word for word in words if word in COMMANDS.by_name()), None)
 
 
 def _refuse_control_characters(words: list[str]) -> None:

@@ -35,6 +35,11 @@ def bounds(
     from riskgrad.sources import resolve_source  # noqa: PLC0415
     from riskgrad.theory import bounds_table  # noqa: PLC0415
 
+    if plot is not None:
+        from riskgrad.pages.style import FORMATS  # noqa: PLC0415
+        from riskgrad.run.files import check_target  # noqa: PLC0415
+
+        check_target("--plot", plot, FORMATS)
     source = resolve_source(env, horizon, discount, env_options=shared.parse_env_options(env_option))
     mdp = source.mdp
     if mdp is None:

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from riskgrad.cli.printing import print_json, print_table, say
-from riskgrad.cli.shared import AsJson, Confidence, FreshEpisodes, RunPaths, Seed, Where, app
+from riskgrad.cli.shared import AsJson, Confidence, Episodes, RunPaths, Seed, Where, app
 
 
 @app.command()
@@ -13,7 +13,7 @@ def compare(
     runs: RunPaths,
     env: Where = None,
     risk: Annotated[list[str] | None, typer.Option(help="Measure to compare by; may be repeated.")] = None,
-    episodes: FreshEpisodes = 10_000,
+    episodes: Episodes = 10_000,
     confidence: Confidence = 0.95,
     seed: Seed = 0,
     as_json: AsJson = False,

@@ -58,6 +58,8 @@ def _check_value(path: Path, key: str, value: Any, kind: type) -> Any:
     if not fits or (isinstance(value, bool) and kind is not bool):
         also = " or a number" if key in NUMBER_OR_TEXT else ""
         raise InputError(where, f"be {WORDS[kind]}{also}", value)
+    if kind is Path and not value:
+        raise InputError(where, "be a path", value, "name a folder")
     return value
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from riskgrad.cli.printing import console, print_json, say
-from riskgrad.cli.shared import AsJson, Discount, EnvOption, Horizon, Seed, app, name_flags, parse_env_options
+from riskgrad.cli.shared import AsJson, Discount, EnvOption, Horizon, Seed, app, parse_env_options
+from riskgrad.cli.wording import name_flags
 
 if TYPE_CHECKING:
     from riskgrad.run import Run
@@ -23,7 +24,10 @@ def evaluate(
     confidence: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95,
     return_range: Annotated[
         tuple[float, float] | None,
-        typer.Option(help="Smallest and largest return that is possible, for certified intervals."),
+        typer.Option(
+            metavar="LOW HIGH",
+            help="Smallest and largest return that is possible, in two words, for certified intervals.",
+        ),
     ] = None,
     greedy: Annotated[bool, typer.Option("--greedy", help="Play the likeliest action instead of drawing it.")] = False,
     horizon: Horizon = None,
@@ -65,9 +69,10 @@ def _film_episodes(
     from riskgrad._evaluate import play_options  # noqa: PLC0415
     from riskgrad.policy import Greedy  # noqa: PLC0415
     from riskgrad.random import Purpose, Stream  # noqa: PLC0415
+    from riskgrad.run.files import refuse_unwritable  # noqa: PLC0415
     from riskgrad.sources.gymnasium.film import check_film_path, film, film_source  # noqa: PLC0415
 
-    check_film_path(path)
+    refuse_unwritable(check_film_path(path))
     source = film_source(env, **play_options(run, env, **where))
     acts = Greedy(run.policy) if greedy else run.policy
     return film(path, source, acts, run.theta, Stream(seed, Purpose.EVALUATION), episodes)

@@ -1,5 +1,6 @@
 """The command `frontier`: trains a family of policies from neutral to averse."""
 
+import inspect
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -7,51 +8,54 @@ import typer
 from rich.console import Console
 
 from riskgrad.cli import shared
+from riskgrad.cli.flags import (
+    TrainingCommand,
+    flagged,
+    give_signature,
+    list_parameters,
+    make_parameters,
+    read_training,
+)
 from riskgrad.cli.printing import console, print_json, print_table, say
 from riskgrad.errors import InputError
+from riskgrad.settings import KEPT, Options
 
 if TYPE_CHECKING:
     from riskgrad.pages.family import Frontier
 
 
-@shared.app.command()
-def frontier(
-    env: shared.EnvName,
-    risk: Annotated[str, typer.Option(help="A measure with one number: cvar, mean-variance, dual-power ...")] = "cvar",
-    levels: Annotated[str, typer.Option(help="Its numbers, comma-separated, mild to averse.")] = "0.5,0.2,0.1,0.05",
-    against: Annotated[str | None, typer.Option(help="Measure to show against the mean; by default the last.")] = None,
-    iterations: Annotated[int, typer.Option(help="Iterations of each training.")] = 100,
-    episodes: shared.FreshEpisodes = 10_000,
-    confidence: shared.Confidence = 0.95,
-    out: Annotated[Path | None, typer.Option(help="Folder to keep the runs in; riskgrad report reads them.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw mean against risk (.svg, .png or .pdf).")] = None,
-    horizon: shared.Horizon = None,
-    discount: shared.Discount = None,
-    env_option: shared.EnvOption = None,
-    backend: shared.Trainers = "processes",
-    seed: shared.Seed = 0,
-    as_json: shared.AsJson = False,
-) -> None:
+def frontier(context: typer.Context, env: str, risk: str, levels: str, **flags: Any) -> None:
     """Train a family of policies from neutral to averse and show what less risk costs in mean.
 
     Example: riskgrad frontier risky-safe --risk mean-variance --levels 0.01,0.1 --iterations 40 --plot frontier.svg
     """
-    from riskgrad.pages.family import frontier as family  # noqa: PLC0415
+    from riskgrad.checks import check_count  # noqa: PLC0415
+    from riskgrad.pages.family import train_frontier  # noqa: PLC0415
     from riskgrad.pages.plots import plot_frontier  # noqa: PLC0415
-    from riskgrad.run.live import LiveCrew  # noqa: PLC0415
+    from riskgrad.pages.style import FORMATS  # noqa: PLC0415
+    from riskgrad.run.files import check_target  # noqa: PLC0415
+    from riskgrad.run.live_crew import LiveCrew  # noqa: PLC0415
 
-    where: dict[str, Any] = {
-        "horizon": horizon,
-        "discount": discount,
-        "env_options": shared.parse_env_options(env_option),
-    }
-    settings: dict[str, Any] = {"episodes": episodes, "confidence": confidence, "seed": seed, "iterations": iterations}
-    numbers = _numbers(levels)
+    how = {name: flags.pop(name) for name in ("backend", "against", "confidence")}
+    out, plot, as_json = (flags.pop(name) for name in ("out", "plot", "as_json"))
+    episodes, resume = check_count("--fresh-episodes", flags.pop("fresh_episodes"), 2), flags.pop("resume")
+    options = read_training(context, flags)
+    if resume and out is None:
+        raise InputError("--resume", "come with --out, the folder of the frontier", "no folder")
+    if plot is not None:
+        check_target("--plot", plot, FORMATS)
+    kept: dict[str, Any] = {} if out is None else {"resume" if resume else "folder": out}
     shown = Console(stderr=True, highlight=False) if as_json else console
-    with LiveCrew(shown, 1 + 3 * len(numbers), iterations) as live:
-        found = family(env, risk, numbers, against=against, backend=backend, progress=live, **settings, **where)
-    if out is not None:
-        found.save_runs(out)
+    found = train_frontier(
+        lambda count: LiveCrew(shown, count, options),
+        env,
+        risk,
+        _numbers(levels),
+        episodes=episodes,
+        **how,
+        **kept,
+        **options,
+    )
     if plot is not None:
         plot_frontier(found, plot)
     if as_json:
@@ -87,3 +91,36 @@ def _numbers(levels: str) -> list[float]:
         return [float(word) for word in levels.split(",")]
     except ValueError as error:
         raise InputError("--levels", "be numbers separated by commas, such as 0.5,0.1", levels) from error
+
+
+def _frontier_flags() -> list[inspect.Parameter]:
+    """Give the parameters of the command: what to train, all options of training, and what is kept and shown."""
+    risk = typer.Option(help="A measure with one number: cvar, mean-variance, dual-power ...")
+    levels = typer.Option(help="Its numbers, comma-separated, mild to averse.")
+    against = typer.Option(help="Measure to show against the mean; by default the last.", rich_help_panel=KEPT)
+    words = "Folder that keeps the trainings, and the best run of each measure; riskgrad report reads them."
+    out = typer.Option(help=words, rich_help_panel=KEPT)
+    resume = typer.Option("--resume", help="Go on with what is in --out.", rich_help_panel=KEPT)
+    plot = typer.Option(help="Draw mean against risk (.svg, .png or .pdf).", rich_help_panel=KEPT)
+    none = inspect.Parameter.empty
+    before: dict[str, tuple[Any, Any]] = {
+        "context": (none, typer.Context),
+        "env": (none, shared.EnvName),
+        "risk": ("cvar", Annotated[str, risk]),
+        "levels": ("0.5,0.2,0.1,0.05", Annotated[str, levels]),
+    }
+    after: dict[str, tuple[Any, Any]] = {
+        "backend": ("processes", shared.Trainers),
+        "out": (None, Annotated[Path | None, out]),
+        "resume": (False, Annotated[bool, resume]),
+        "plot": (None, Annotated[Path | None, plot]),
+        "against": (None, Annotated[str | None, against]),
+        "fresh_episodes": (10_000, shared.FreshEpisodes),
+        "confidence": (0.95, shared.Confidence),
+        "as_json": (False, shared.AsJson),
+    }
+    return [*list_parameters(before), *make_parameters(flagged(Options)), *list_parameters(after)]
+
+
+give_signature(frontier, _frontier_flags())
+shared.app.command(cls=TrainingCommand)(frontier)

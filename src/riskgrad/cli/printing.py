@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from riskgrad.errors import as_printable
+from riskgrad.markup import as_plain
 
 console = Console(highlight=False)
 
@@ -37,7 +38,7 @@ def say(words: str, where: Console = console, indent: int = 0, style: str = "") 
         first = " " * (indent + len(line) - len(line.lstrip()))
         wide = where.width if where.is_terminal else len(first) + len(line) + 1
         parts = textwrap.wrap(
-            as_printable(line.strip()),
+            as_plain(as_printable(line.strip())),
             wide,
             initial_indent=first,
             subsequent_indent=first,
@@ -65,7 +66,7 @@ def print_table(
         prose: the columns whose words may take several lines; in a list, the last column has no heading if it is one.
     """
     table = Table(title=Text(as_printable(title), style="table.title"), title_justify="left")
-    cells = [[Text(as_printable(cell)) for cell in row] for row in rows]
+    cells = [[Text(as_plain(as_printable(cell))) for cell in row] for row in rows]
     for place, column in enumerate(columns):
         wide, side = column in prose, "right" if column in numbers else "left"
         whole = max([cell_len(column), *(row[place].cell_len for row in cells)])  # else rich cuts cells off

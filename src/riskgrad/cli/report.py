@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from riskgrad.cli.printing import print_json, say
-from riskgrad.cli.shared import AsJson, Confidence, FreshEpisodes, RunPaths, Seed, Where, app
+from riskgrad.cli.shared import AsJson, Confidence, Episodes, RunPaths, Seed, Where, app
 
 
 @app.command()
@@ -14,7 +14,7 @@ def report(
     runs: RunPaths,
     out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
     env: Where = None,
-    episodes: FreshEpisodes = 10_000,
+    episodes: Episodes = 10_000,
     confidence: Confidence = 0.95,
     title: Annotated[str, typer.Option(help="Title of the page; by default the environment.")] = "",
     seed: Seed = 0,

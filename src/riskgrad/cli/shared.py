@@ -1,20 +1,21 @@
 """The application, and the options that several commands take."""
 
 import inspect
+import itertools
 import json
-import re
+from collections.abc import Iterable
 from pathlib import Path
 from types import FunctionType
 from typing import Annotated, Any, cast
 
 import typer
-import typer.main
 from typer.core import TyperCommand, TyperGroup
 
 import riskgrad
 from riskgrad.cli.printing import has_room, print_help
 from riskgrad.errors import InputError, RiskgradError, Stopped
 from riskgrad.registry import PartList
+from riskgrad.settings import KEPT
 
 # the commands in the order of help, the first ones for newcomers
 ORDER = (
@@ -38,7 +39,23 @@ UNREADABLE = cast("type[Exception]", typer.BadParameter.__mro__[1])  # UsageErro
 
 
 class Command(TyperCommand):
-    """A command whose help can be read on a narrow terminal."""
+    """A command whose help can be read on a narrow terminal; it refuses empty paths."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words of the command; an empty path would stand for the current folder, which nobody named."""
+        words = [*args]
+        try:
+            rest = super().parse_args(ctx, args)
+        except UNREADABLE as error:
+            found: Any = error
+            found.ctx = found.ctx or ctx  # the reader of flags does not say whose flag it was
+            raise
+        for option in self.get_params(ctx):
+            value = ctx.params.get(option.name)
+            paths: list[object] = [*value] if isinstance(value, list | tuple) else [value]  # pyright: ignore[reportUnknownVariableType]
+            if Path() in paths and _is_empty(option, words):
+                raise InputError(option.opts[0], "be a path", "", "name a file or a folder")
+        return rest
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the help: in frames where there is room for them."""
@@ -46,6 +63,16 @@ class Command(TyperCommand):
             super().format_help(ctx, formatter)
         else:
             print_help(self, ctx)
+
+
+def _is_empty(option: Any, words: list[str]) -> bool:
+    """Say whether words give an option or an argument no letter."""
+    if option.param_type_name == "argument":
+        return "" in words
+    pairs = itertools.pairwise(words)
+    return any(flag in option.opts and word == "" for flag, word in pairs) or any(
+        f"{flag}=" in words for flag in option.opts
+    )
 
 
 class Interrupted(Exception):  # noqa: N818 - not an error
@@ -167,30 +194,6 @@ def _command_name(function: Any) -> str:
 COMMANDS = CommandList()
 
 
-def flags_of(name: str) -> dict[str, str]:
-    """Give the flags of a command by the arguments of Python that they stand for; `folder` is --out."""
-    every: Any = typer.main.get_command(app)
-    context = every.make_context("riskgrad", [], resilient_parsing=True)
-    options = [one for one in every.commands[name].get_params(context) if one.opts[0].startswith("--")]
-    flags: dict[str, str] = {option.name: option.opts[0] for option in options}
-    return {**flags, **({"folder": flags["out"]} if "out" in flags else {})}
-
-
-def name_flags(words: str, name: str) -> str:
-    """Write arguments of Python, such as `horizon=5`, `horizon=` and `bootstrap=False`, as the flags of a command."""
-    flags = flags_of(name)
-
-    def write(found: re.Match[str]) -> str:
-        argument, value = found[1] or found[3], (found[2] or found[4] or "").strip("()").replace(", ", " ")
-        flag = flags.get(argument)
-        if flag is None:
-            return found[0]
-        return f"--no-{flag[2:]}" if value == "False" else f"{flag} {value}".removesuffix(" True").strip()
-
-    # an option of an algorithm, rg.Critic(bootstrap=False), is a flag as well
-    return re.sub(r"rg\.\w+\((\w+)=(\w+)\)|\b(\w+)=(\([^)]*\)|[\w\"'.-]*)", write, words)
-
-
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 EnvName = Annotated[str, typer.Argument(help="A Gymnasium id or a shipped model, such as two-roads.")]
 Horizon = Annotated[int | None, typer.Option(help="Most steps of an episode; by default the environment's own limit.")]
@@ -201,9 +204,10 @@ EnvOption = Annotated[
 Seed = Annotated[int, typer.Option(help="Seed; the same seed gives the same result.")]
 RunPaths = Annotated[list[Path], typer.Argument(help="Folders or files of runs, of one environment.")]
 Where = Annotated[str | None, typer.Option("--env", help="Where to play; by default what the runs were trained on.")]
-FreshEpisodes = Annotated[
-    int, typer.Option(help="Fresh episodes for each policy; 10,000 by default.", show_default=False)
-]
+_fresh = "Fresh episodes for each policy; 10,000 by default."
+Episodes = Annotated[int, typer.Option(help=_fresh, show_default=False)]
+# of commands that train: there --episodes is an option of the algorithms, as in `train`
+FreshEpisodes = Annotated[int, typer.Option(help=_fresh, show_default=False, rich_help_panel=KEPT)]
 Trainers = Annotated[
     str, typer.Option("--backend", help="Who trains: processes, one for each core; processes:4; ray; serial.")
 ]
@@ -227,7 +231,7 @@ def read_shared_options(
     del debug, version  # main looks for --debug itself, as it also catches errors of reading; --version has a callback
 
 
-def parse_env_options(given: list[str] | None) -> dict[str, Any] | None:
+def parse_env_options(given: Iterable[str] | None) -> dict[str, Any] | None:
     """Read name=value pairs; a value is JSON where it can be, otherwise a string."""
     found: dict[str, Any] = {}
     for pair in given or []:

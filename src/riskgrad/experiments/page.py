@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from riskgrad.checks import check_path
 from riskgrad.experiments.bands import draw_learning, draw_reached
 from riskgrad.experiments.study import Experiment, Reached
 from riskgrad.pages.page import as_picture, load_template, tell_versions
@@ -11,15 +10,14 @@ from riskgrad.pages.prose import span_of, write, write_interval
 from riskgrad.pages.repeat import say_how_to_repeat
 from riskgrad.pages.style import RUNS, find_hues
 from riskgrad.random import current_versions
-from riskgrad.run.files import refuse_unwritable, write_text
+from riskgrad.run.files import PAGES, check_target, write_text
 
 FEW = 10  # with fewer seeds than this the page says that they are few
 
 
 def write_experiment_page(found: Experiment, path: str | Path, title: str = "") -> Path:
     """Write one page about an experiment; give its path."""
-    target = check_path("path", path)
-    refuse_unwritable(target)
+    target = check_target("path", path, PAGES)
     rows = found.table()
     firsts = [found.runs[risk, found.seeds[0]] for risk in found.risks]
     hues = dict(zip(found.risks, find_hues([run.risk.attitude for run in firsts]), strict=True))

@@ -13,13 +13,13 @@ import contextlib
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from riskgrad.backend import Backend
-from riskgrad.checks import check_count, check_path
-from riskgrad.crew import Crew, ProgressCallback, Training, refuse_unknown_options
+from riskgrad.checks import check_count, check_switch
+from riskgrad.crew import Crew, Training, find_folder, refuse_unknown_options
 from riskgrad.errors import InputError
 from riskgrad.evaluation.seeds import Aggregate, aggregate_seeds, compare_seeds
 from riskgrad.experiments.record import Record, describe_options, read_record, refuse_other_experiment, write_record
@@ -31,6 +31,7 @@ from riskgrad.risk import Mean, RiskMeasure
 from riskgrad.risk.base import parse_several
 from riskgrad.run import Run
 from riskgrad.run.files import without_links
+from riskgrad.run.live_crew import Watch, watch_crew
 from riskgrad.run.lock import lock_folder
 from riskgrad.settings import read_options
 from riskgrad.sources.resolve import Environment
@@ -39,7 +40,7 @@ from riskgrad.types import FloatArray
 # options of `rg.train` that the experiment sets itself, and what to use instead
 OWN_TO_IT = {
     "seed": "seeds=5, or seeds=[3, 4]",
-    "callback": "progress=",
+    "callback": "rg.train for each seed",
     "theta": "rg.train for a single start",
     "threads": "backend=",
 }
@@ -169,7 +170,7 @@ class Experiment:
         """Write one page about the experiment, with bands over seeds; give its path.
 
         Args:
-            path: the file to write.
+            path: the file to write; its name ends in .html or .htm.
             title: of the page; by default the environment's name.
         """
         from riskgrad.experiments.page import write_experiment_page  # noqa: PLC0415 - matplotlib is slow to load
@@ -228,7 +229,7 @@ def experiment(
     backend: str | Backend | None = None,
     folder: str | Path | None = None,
     resume: str | Path | None = None,
-    progress: ProgressCallback | None = None,
+    progress: bool | Literal["auto"] = "auto",
     **training: Any,
 ) -> Experiment:
     """Train every measure with every seed, and summarize the results over the seeds.
@@ -244,23 +245,59 @@ def experiment(
             processes need an `env` that they can make, such as an id.
         folder: keeps a new experiment, with a folder for each run.
         resume: folder of an experiment to go on with; begins one where there is none. Measures and seeds may be added.
-        progress: called with (label, line) of a training now and then, and with (label, None) when it ends.
+        progress: show progress: True or False; "auto" shows it on a terminal and in a notebook.
         training: further keywords for `rg.train`, the same for all runs, such as iterations=100.
     """
-    measures, numbers = _read_risks(risks), _read_seeds(seeds)
     refuse_unknown_options("rg.experiment", experiment, training)
+    check_switch("progress", progress)
+    how: dict[str, Any] = {"episodes": episodes, "confidence": confidence, "seed": seed, "backend": backend}
+    more: dict[str, Any] = {"folder": folder, "resume": resume, **training}
+    return train_experiment(watch_crew(progress, training), env, risks, seeds, **how, **more)
+
+
+def train_experiment(
+    watch: Watch,
+    env: Environment,
+    risks: Sequence[str | RiskMeasure] | str | RiskMeasure,
+    seeds: int | Sequence[int],
+    *,
+    episodes: int = EPISODES,
+    confidence: float = 0.95,
+    seed: int = 0,
+    backend: str | Backend | None = None,
+    folder: str | Path | None = None,
+    resume: str | Path | None = None,
+    **training: Any,
+) -> Experiment:
+    """Do what `experiment` says, shown by `watch`: a context for so many trainings, which takes their news.
+
+    Args:
+        watch: maps the number of trainings to that context.
+        env: the environment; all else is as for `experiment`.
+        risks: the measures to train on.
+        seeds: how many seeds, or which ones.
+        episodes: how many fresh episodes each trained policy plays.
+        confidence: of every interval.
+        seed: of the fresh episodes and of resampling.
+        backend: where to train.
+        folder: keeps a new experiment.
+        resume: goes on with it.
+        training: further keywords for `rg.train`.
+    """
+    measures, numbers = _read_risks(risks), _read_seeds(seeds)
+    check_count("episodes", episodes, 2)
     for name in OWN_TO_IT.keys() & training.keys():
         raise InputError(name, "not be given to rg.experiment", training[name], f"use {OWN_TO_IT[name]}")
     read_options(training)  # refuses options that rg.train would refuse, before anything is written
     asked = Record(env if isinstance(env, str) else None, tuple(measures), numbers, describe_options(training))
-    with _open_experiment(folder, resume, asked) as record:
-        place = None if folder is None and resume is None else Path(resume or folder or "").absolute()
+    place = find_folder(folder, resume)
+    with _open_experiment(place, asked, fresh=resume is None) as record:
         trainings: dict[tuple[str, int], Training] = {}
         for risk, measure in measures.items():
             for one in numbers:
-                kept = {} if place is None else {"resume": without_links(place, record.folder_of(risk, one))}
+                kept = {} if place is None else {"resume": without_links(place.absolute(), record.folder_of(risk, one))}
                 trainings[risk, one] = Training(f"{risk} seed {one}", env, measure, {**training, "seed": one, **kept})
-        with Crew(backend, progress) as crew:
+        with watch(len(trainings)) as news, Crew(backend, news) as crew:
             runs = dict(zip(trainings, crew.train(list(trainings.values())), strict=True))
     told = list({str(measure): measure for measure in [Mean(), *measures.values()]}.values())
     played = play_runs({f"{risk} seed {one}": run for (risk, one), run in runs.items()}, env, episodes, seed=seed)
@@ -275,7 +312,7 @@ def experiment(
         episodes=episodes,
         confidence=confidence,
         seed=seed,
-        folder=place,
+        folder=place and place.absolute(),
     )
 
 
@@ -290,25 +327,22 @@ def _read_risks(risks: Sequence[str | RiskMeasure] | str | RiskMeasure) -> dict[
 def _read_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
     if isinstance(seeds, int | np.integer):
         return tuple(range(check_count("seeds", seeds)))
-    found = tuple(int(check_count("seeds", one, 0)) for one in seeds)
+    found = tuple(check_count("seeds", one, 0) for one in seeds)
     if not found or len(set(found)) < len(found):
         raise InputError("seeds", "be at least one number, and different ones", list(found))
     return found
 
 
 @contextlib.contextmanager
-def _open_experiment(folder: str | Path | None, resume: str | Path | None, asked: Record) -> Generator[Record]:
+def _open_experiment(place: Path | None, asked: Record, *, fresh: bool) -> Generator[Record]:
     """Lock the folder of an experiment, and yield its record, with all measures and seeds so far."""
-    if folder is not None and resume is not None:
-        raise InputError("folder and resume", "not both be given", str(resume), "resume= alone begins or goes on")
-    if folder is None and resume is None:
+    if place is None:
         yield asked
         return
-    place = check_path("resume" if folder is None else "folder", resume or folder)
     with lock_folder(place):
         before = read_record(place)
-        if before is not None and folder is not None:
-            raise InputError("folder", "not hold an experiment already", str(folder), "pass resume= to go on with it")
+        if before is not None and fresh:
+            raise InputError("folder", "not hold an experiment already", str(place), "pass resume= to go on with it")
         if before is not None:
             refuse_other_experiment(before, asked)
             risks = tuple(dict.fromkeys([*before.risks, *asked.risks]))

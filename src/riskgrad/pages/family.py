@@ -15,30 +15,38 @@ first all fresh starts, then all warm starts. In each round the workers of a bac
 on its seed and its start, so any backend gives the same family.
 """
 
+import contextlib
+import inspect
 import itertools
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from riskgrad.backend import Backend
-from riskgrad.checks import check_number, check_path
-from riskgrad.crew import Crew, ProgressCallback, Training, refuse_unknown_options
-from riskgrad.errors import InputError
+from riskgrad.checks import check_count, check_number, check_path, check_switch
+from riskgrad.crew import Crew, Training, find_folder, refuse_unknown_options
+from riskgrad.errors import InputError, UnknownNameError
 from riskgrad.evaluation import Row, table_of_returns
 from riskgrad.kinds import checks_calls, checks_kinds
 from riskgrad.markup import html_table, text_table
 from riskgrad.pages.comparison import resample_measures
 from riskgrad.pages.played import EPISODES, play_runs
 from riskgrad.pages.prose import span_of, write
-from riskgrad.risk import Mean, RiskMeasure, parse
+from riskgrad.risk import Mean, RiskMeasure, builders, parse
 from riskgrad.run import Run
+from riskgrad.run.files import refuse_unwritable, without_links
+from riskgrad.run.live_crew import Watch, watch_crew
+from riskgrad.run.lock import lock_folder
+from riskgrad.settings import read_options
 from riskgrad.sources.resolve import Environment, closing, resolve_source
 from riskgrad.types import FloatArray
 
 STARTS = ("path", "direct", "warm")  # if several are equally good, the first is kept
+TRAININGS = "trainings"  # the folder, in that of a frontier, with a folder for each training
 
 
 @checks_calls
@@ -117,8 +125,8 @@ class Frontier:
     def save_runs(self, folder: str | Path) -> None:
         """Write every run to a file in a folder, named by its measure."""
         place = check_path("folder", folder)
-        for risk, run in self.runs.items():
-            run.save(place / risk.replace(":", "-"))
+        refuse_unwritable(place / "mean")
+        _save_runs(self.runs, place)
 
 
 @checks_kinds
@@ -132,7 +140,9 @@ def frontier(
     confidence: float = 0.95,
     seed: int = 0,
     backend: str | Backend | None = None,
-    progress: ProgressCallback | None = None,
+    folder: str | Path | None = None,
+    resume: str | Path | None = None,
+    progress: bool | Literal["auto"] = "auto",
     **training: Any,
 ) -> Frontier:
     """Train a family of policies from neutral to averse and play them on the same episodes.
@@ -147,20 +157,78 @@ def frontier(
         seed: of training and of the fresh episodes.
         backend: where to train, such as "processes:4"; None trains in this process, one run after the other. Other
             processes need an `env` that they can make, such as an id.
-        progress: called with (label, line) of a training now and then, and with (label, None) when it ends.
+        folder: keeps a new frontier, with a folder for each training; the best run of each measure is a file in it.
+        resume: folder of a frontier to go on with; begins one where there is none. Levels may be added.
+        progress: show progress: True or False; "auto" shows it on a terminal and in a notebook.
         training: further keywords for `rg.train`, such as iterations=100.
     """
     refuse_unknown_options("rg.frontier", frontier, training)
-    measures = [parse(f"{risk}:{check_number('levels', level):g}") for level in levels]
-    if not measures:
-        raise InputError("levels", "be at least one number", levels)
+    check_switch("progress", progress)
+    how: dict[str, Any] = {"against": against, "episodes": episodes, "confidence": confidence, "seed": seed}
+    more: dict[str, Any] = {"backend": backend, "folder": folder, "resume": resume, **training}
+    return train_frontier(watch_crew(progress, training), env, risk, levels, **how, **more)
+
+
+def train_frontier(
+    watch: Watch,
+    env: Environment,
+    risk: str,
+    levels: Sequence[float],
+    *,
+    against: str | RiskMeasure | None = None,
+    episodes: int = EPISODES,
+    confidence: float = 0.95,
+    seed: int = 0,
+    backend: str | Backend | None = None,
+    folder: str | Path | None = None,
+    resume: str | Path | None = None,
+    **training: Any,
+) -> Frontier:
+    """Do what `frontier` says, shown as asked.
+
+    Args:
+        watch: maps the number of trainings to a context in which they run, and which takes their news.
+        env: see `frontier`, as for the other arguments.
+        risk: the name of a measure with one number.
+        levels: its numbers, from mild to averse.
+        against: the measure to show against the mean.
+        episodes: how many fresh episodes each policy plays.
+        confidence: of every interval.
+        seed: of training and of the fresh episodes.
+        backend: where to train.
+        folder: keeps a new frontier.
+        resume: folder of a frontier to go on with.
+        training: further keywords for `rg.train`.
+    """
+    measures = _read_levels(risk, levels)
+    check_count("episodes", episodes, 2)
+    if "callback" in training:
+        raise InputError("callback", "not be given to rg.frontier", training["callback"], "use rg.train for each level")
+    options: dict[str, Any] = {**training, "seed": seed}
+    read_options(options)  # refuses options that rg.train would refuse, before anything is written
     names = ["mean", *(str(measure) for measure in measures)]
     reference = measures[-1] if against is None else parse(against)
-    if len(set(names)) < len(names):
-        raise InputError("levels", "be different", levels)
-    options: dict[str, Any] = {**training, "seed": seed}
-    with Crew(backend, progress) as crew:
-        runs, starts = _family(env, names, options, crew)
+    place = find_folder(folder, resume)
+    with _open_folder(place, fresh=resume is None):
+        with watch(1 + 3 * len(measures)) as news, Crew(backend, news) as crew:
+            runs, starts = _family(env, names, options, crew, place)
+        if place is not None:
+            _save_runs(runs, place)
+    points = _evaluate(env, runs, starts, reference, options, episodes, confidence)
+    return Frontier(str(reference), points, runs, episodes, confidence, seed)
+
+
+def _evaluate(
+    env: Environment,
+    runs: Mapping[str, Run],
+    starts: Mapping[str, tuple[str, int]],
+    reference: RiskMeasure,
+    options: Mapping[str, Any],
+    episodes: int,
+    confidence: float,
+) -> tuple[FrontierPoint, ...]:
+    """Play the best runs on the same fresh episodes, and say which are efficient."""
+    seed: int = options["seed"]
     where: dict[str, Any] = {key: options.get(key) for key in ("horizon", "discount", "env_options")}
     source = resolve_source(env, **where)
     found: list[tuple[str, Row, Row, Row]] = []
@@ -171,19 +239,69 @@ def frontier(
             table = table_of_returns(one.values, list(asked.values()), source.return_range, confidence, seed=seed)
             found.append((one.name, table["mean"], table[one.name], table[str(reference)]))
     best = find_efficient(np.stack([one.values for one in played]), [Mean(), reference], confidence, seed=seed)
-    points = tuple(
+    return tuple(
         FrontierPoint(name, *starts[name], mean, own, other, bool(efficient))
         for (name, mean, own, other), efficient in zip(found, best, strict=True)
     )
-    return Frontier(str(reference), points, runs, episodes, confidence, seed)
+
+
+def _read_levels(risk: str, levels: Sequence[float]) -> list[RiskMeasure]:
+    """Give the measure at each level; refuse what is not the name of a measure with one number, or no levels."""
+    numbers = [check_number("levels", level) for level in levels]
+    found = {name: _takes_number(build) for name, (build, _) in builders().items()}
+    word = risk.strip().lower() if isinstance(risk, str) else ""
+    if word not in found and re.fullmatch("[a-z-]+", word):
+        raise UnknownNameError("risk", risk, [name for name, fits in found.items() if fits])
+    if not found.get(word):
+        rule = "be the name of a measure with one number, such as 'cvar'"
+        got = str(risk) if isinstance(risk, RiskMeasure) else risk
+        raise InputError("risk", rule, got, "its numbers are levels=")
+    if not numbers:
+        raise InputError("levels", "be at least one number", levels)
+    measures = [parse(f"{word}:{level:g}") for level in numbers]
+    if len(set(map(str, measures))) < len(measures):
+        raise InputError("levels", "be different", levels)
+    return measures
+
+
+def _takes_number(build: Callable[..., RiskMeasure]) -> bool:
+    first = next(iter(inspect.signature(build).parameters.values()), None)
+    return first is not None and first.kind is first.POSITIONAL_OR_KEYWORD
+
+
+def _save_runs(runs: Mapping[str, Run], place: Path) -> None:
+    for risk, run in runs.items():
+        run.save(place / _file_name(risk))
+
+
+def _file_name(risk: str) -> str:
+    return risk.replace(":", "-")
+
+
+@contextlib.contextmanager
+def _open_folder(place: Path | None, *, fresh: bool) -> Generator[None]:
+    """Lock the folder of a frontier; refuse one that holds a frontier where a fresh one is to begin."""
+    if place is None:
+        yield
+        return
+    with lock_folder(place):
+        if fresh and (place / TRAININGS).exists():
+            raise InputError("folder", "not hold a frontier already", str(place), "pass resume= to go on with it")
+        (place / TRAININGS).mkdir(exist_ok=True)
+        yield
 
 
 def _family(
-    env: Environment, names: Sequence[str], options: Mapping[str, Any], crew: Crew
+    env: Environment, names: Sequence[str], options: Mapping[str, Any], crew: Crew, place: Path | None
 ) -> tuple[dict[str, Run], dict[str, tuple[str, int]]]:
     """Train every level from every start; give the best run of each, its start, and the episodes of all its runs."""
     direct: dict[str, Any] = {"risk_path": None}
     found: dict[str, Run] = {}
+
+    def plan(name: str, start: str, more: Mapping[str, Any], after: str = "") -> Training:
+        kept = Path(TRAININGS) / _file_name(name) / f"{start}{after and f'-after-{_file_name(after)}'}"
+        where = {} if place is None else {"resume": without_links(place.absolute(), kept)}
+        return Training(f"{name} {start}", env, name, {**options, **more, **where})
 
     def train(trainings: Sequence[Training]) -> None:
         found.update(zip((one.label for one in trainings), crew.train(trainings), strict=True))
@@ -192,10 +310,9 @@ def _family(
         labels = [f"{name} {start}" for start in STARTS]
         return max((label for label in labels if label in found), key=lambda label: _value(found[label]))
 
-    fresh = [Training(f"{name} path", env, name, options) for name in names]
-    train([*fresh, *(Training(f"{name} direct", env, name, {**options, **direct}) for name in names[1:])])
-    starts = {name: found[best(before)].theta for before, name in itertools.pairwise(names)}
-    train([Training(f"{name} warm", env, name, {**options, **direct, "theta": at}) for name, at in starts.items()])
+    train([*(plan(name, "path", {}) for name in names), *(plan(name, "direct", direct) for name in names[1:])])
+    starts = [(name, before, found[best(before)].theta) for before, name in itertools.pairwise(names)]
+    train([plan(name, "warm", {**direct, "theta": at}, before) for name, before, at in starts])
     chosen = {name: best(name) for name in names}
     used = {name: sum(run.episodes_used for label, run in found.items() if label.split()[0] == name) for name in names}
     runs = {name: found[label] for name, label in chosen.items()}

@@ -14,7 +14,6 @@ from jinja2 import Environment as Templates
 from jinja2 import PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from riskgrad.checks import check_path
 from riskgrad.evaluation import Table, table_of_returns
 from riskgrad.evaluation.bootstrap import RESAMPLES
 from riskgrad.kinds import checks_kinds
@@ -41,7 +40,7 @@ from riskgrad.pages.style import RUNS, inline_svg
 from riskgrad.random import current_versions
 from riskgrad.risk import CVaR, Mean, RiskMeasure, parse
 from riskgrad.run import Run
-from riskgrad.run.files import refuse_unwritable, write_text
+from riskgrad.run.files import PAGES, check_target, write_text
 from riskgrad.sources.resolve import Environment
 
 TABLE_RISKS = ("cvar:0.1",)
@@ -109,7 +108,7 @@ def report(
     Args:
         runs: one run or several of one environment, by name or in a list; a path stands for the run that is kept
             there. If one of them is risk-neutral, the others are compared with it, otherwise with the first.
-        path: the file to write.
+        path: the file to write; its name ends in .html or .htm.
         env: where to play; None takes the environment of the runs.
         episodes: how many fresh episodes each run plays.
         confidence: of every interval, in (0, 1).
@@ -120,8 +119,8 @@ def report(
     Returns:
         the path of the page.
     """
-    target, named = check_path("path", path), name_runs(runs)
-    refuse_unwritable(target)  # before the episodes are played
+    named = name_runs(runs)
+    target = check_target("path", path, PAGES)
     played = play_runs(named, env, episodes, seed=seed, trust=trust)
     with closing_played(played, env):
         page = render_page(played, title=title, confidence=confidence, seed=seed)

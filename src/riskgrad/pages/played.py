@@ -218,7 +218,7 @@ def _source(runs: Mapping[str, Run], env: Environment | None, trust: bool) -> So
     for label, run in runs.items():
         if any(getattr(run.settings, key) != getattr(first.settings, key) for key in WHERE):
             words = f"{label} was trained on {run.settings.env}, not on {name} as the first run was"
-            raise InputError("runs", "be of one environment", words, "name one for all of them with --env")
+            raise InputError("runs", "be of one environment", words, "give all of them one with env=")
     return resolve_source(name, **play_options(first, name))
 
 

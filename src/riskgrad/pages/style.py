@@ -21,8 +21,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from riskgrad.checks import check_path, check_positive
-from riskgrad.errors import InputError
-from riskgrad.run.files import ELSEWHERE, write_whole
+from riskgrad.run.files import ELSEWHERE, refuse_other_ending, write_whole
 
 # Okabe and Ito's palette without its yellow, which is too light for lines
 COLORS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#444444")
@@ -74,8 +73,7 @@ def make_figure(width: float, height: float, rows: int = 1, columns: int = 1) ->
 def save_figure(page: Figure, path: str | Path) -> Path:
     """Write a figure as SVG, PNG or PDF, by the ending of the path; text stays text in SVG."""
     target = check_path("path", path)
-    if target.suffix.lower() not in FORMATS:
-        raise InputError("path", f"end in {', '.join(FORMATS)}", str(path))
+    refuse_other_ending("path", target, FORMATS)
     body, kind = io.BytesIO(), target.suffix.lower()
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "riskgrad"}):
         page.savefig(body, format=kind[1:], dpi=150, metadata={"Date": None} if kind == ".svg" else None)

@@ -9,16 +9,19 @@ import errno
 import io
 import os
 import stat
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO, Final, NoReturn
 
-from riskgrad.errors import StorageError
+from riskgrad.checks import check_path
+from riskgrad.errors import InputError, StorageError
 
 AT_ONCE = getattr(os, "O_NONBLOCK", 0)  # opening a pipe without a writer does not wait; the pipe is then refused
 PLAIN = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | AT_ONCE
 BINARY = getattr(os, "O_BINARY", 0)  # Windows
 KEPT = "what was saved before is whole; free some space or choose another folder"
 ELSEWHERE = "choose a place that can be written"
+PAGES: Final = (".html", ".htm")  # how a file with a page may end
 
 
 def open_for_writing(path: Path, *, append: bool = False, length: int | None = None) -> BinaryIO:
@@ -90,6 +93,28 @@ def sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def check_target(name: str, path: str | Path, endings: Sequence[str]) -> Path:
+    """Give the path of a file to write; refuse another ending, and a place where none can be written.
+
+    It is called before the work whose result goes into the file.
+
+    Args:
+        name: the argument, in the user's words.
+        path: the file.
+        endings: what its name may end in.
+    """
+    target = check_path(name, path)
+    refuse_other_ending(name, target, endings)
+    refuse_unwritable(target)
+    return target
+
+
+def refuse_other_ending(name: str, path: Path, endings: Sequence[str]) -> None:
+    """Refuse a path whose name does not end as the kind of file asks for."""
+    if path.suffix.lower() not in endings:
+        raise InputError(name, f"end in {', '.join(endings[:-1])} or {endings[-1]}", str(path))
 
 
 def refuse_unwritable(path: Path) -> None:

@@ -11,9 +11,9 @@ import multiprocessing
 import sys
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from types import TracebackType
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Literal, Protocol, Self
 
 from rich.console import Console
 from rich.progress import (
@@ -23,7 +23,6 @@ from rich.progress import (
     ProgressColumn,
     SpinnerColumn,
     TextColumn,
-    TimeElapsedColumn,
     TimeRemainingColumn,
 )
 from rich.table import Column
@@ -142,12 +141,17 @@ class NotebookBar:
             self._handle.update(self)
 
     def _repr_html_(self) -> str:
-        bar = f'<progress max="{self._total}" value="{min(self._done, self._total)}"></progress>'
-        text = html.escape(f"{self._done:,}/{self._total:,}  {self._words}")
-        return f"<div><code>{html.escape(self._label)}</code> {bar} <code>{text}</code></div>"
+        return write_bar(self._label, self._done, self._total, self._words)
 
     def __repr__(self) -> str:
         return f"{self._label} {self._done:,}/{self._total:,}  {self._words}"
+
+
+def write_bar(label: str, done: int, total: int, words: str) -> str:
+    """Write a bar of a notebook, with its label and numbers, as HTML."""
+    bar = f'<progress max="{total}" value="{min(done, total)}"></progress>'
+    text = html.escape(f"{done:,}/{total:,}  {words}")
+    return f"<div><code>{html.escape(label)}</code> {bar} <code>{text}</code></div>"
 
 
 class PlainLines:
@@ -188,8 +192,7 @@ class Live:
     """
 
     def __init__(self, console: Console, iterations: int | None, label: str, max_episodes: int | None = None) -> None:
-        self._by_episodes = max_episodes is not None
-        total = max_episodes or iterations or default_of(facts_of(Options)["iterations"], "practical")
+        total, self._by_episodes = find_budget({"iterations": iterations, "max_episodes": max_episodes})
         self._piped = not (console.is_jupyter or console.is_terminal)
         self._screen: Screen
         if console.is_jupyter:
@@ -217,11 +220,18 @@ class Live:
         del theta
         episodes = int(line["episodes"])
         rate = episodes / max(time.monotonic() - self._began, 1e-9)
-        risk, mean, norm = (_number(line.get(name)) for name in ("risk", "mean", "gradient_norm"))
+        risk, mean, norm = (write_number(line.get(name)) for name in ("risk", "mean", "gradient_norm"))
         # piped output shows no speed, so that it is the same whenever the run is repeated
         work = f"episodes {episodes:,}" if self._piped else f"{rate:,.0f} episodes/s"
         words = f"risk {risk}  mean {mean}  |grad| {norm}  {work}"
         self._screen.show(episodes if self._by_episodes else int(line["iteration"]) + 1, words)
+
+
+def find_budget(options: Mapping[str, Any]) -> tuple[int, bool]:
+    """Give how much a training with these options has to do, and whether that is in episodes, not in iterations."""
+    episodes, iterations = options.get("max_episodes"), options.get("iterations")
+    usual = default_of(facts_of(Options)["iterations"], "practical")
+    return episodes or iterations or usual, episodes is not None
 
 
 @contextlib.contextmanager
@@ -230,14 +240,19 @@ def show_progress(options: TrainOptions, label: str) -> Generator[list[Callback]
 
     With "auto" it is shown on a terminal and in a notebook, but not when piped, in a worker process or in a thread.
     """
-    given, wanted = options.callback, options.progress
+    given, console = options.callback, find_console(options.progress)
     callbacks: list[Callback] = [] if given is None else [given] if callable(given) else [*given]
-    console = Console(stderr=True, highlight=False) if wanted and sys.stderr is not None else None
-    if console is None or (wanted == "auto" and not _is_watched(console)):
+    if console is None:
         yield callbacks
         return
     with Live(console, options.iterations, label, options.max_episodes) as live:
         yield [*callbacks, live]
+
+
+def find_console(wanted: bool | Literal["auto"]) -> Console | None:
+    """Give where progress is shown; None if it is not shown. See `show_progress`."""
+    console = Console(stderr=True, highlight=False) if wanted and sys.stderr is not None else None
+    return None if console is None or (wanted == "auto" and not _is_watched(console)) else console
 
 
 def _is_watched(console: Console) -> bool:
@@ -246,62 +261,9 @@ def _is_watched(console: Console) -> bool:
     return alone and (console.is_jupyter or console.is_terminal)
 
 
-class LiveCrew:
-    """Shows several trainings: a bar for each that is under way, and one for all; use it as a context manager.
-
-    Args:
-        console: where to show.
-        count: how many trainings there are.
-        iterations: of each.
-    """
-
-    def __init__(self, console: Console, count: int, iterations: int) -> None:
-        self._console, self._count, self._iterations = console, count, iterations
-        self._done = 0
-        self._tasks: dict[str, Any] = {}
-        self._bar: Progress | None = None
-        if console.is_terminal:
-            name = "{task.description:24}" if console.width >= ROOMY else "{task.description}"
-            columns = (TextColumn(name), *bar_columns(console), TextColumn("{task.fields[words]}"))
-            clock = (TimeElapsedColumn(),) if console.width >= NARROW else ()
-            self._bar = Progress(*columns, *clock, console=console)
-            self._all = self._bar.add_task("trainings", total=count, words="")
-
-    def __enter__(self) -> Self:
-        if self._bar is not None:
-            self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-    def __call__(self, label: str, line: dict[str, Any] | None) -> None:
-        """Show a line of the record of one training; None says that this training ended."""
-        self._done += line is None
-        if self._bar is None:
-            if line is None:
-                self._console.print(f"trained {label} ({self._done}/{self._count})", soft_wrap=True)
-            return
-        if label not in self._tasks:
-            self._tasks[label] = self._bar.add_task(label, total=self._iterations, words="")
-        if line is None:
-            self._bar.remove_task(self._tasks[label])
-            self._bar.update(self._all, completed=self._done)
-            return
-        words = f"risk {_number(line.get('risk'))}  mean {_number(line.get('mean'))}"
-        longest = max((task.description for task in self._bar.tasks), key=len)
-        clock = " 0:00:00" if self._console.width >= NARROW else ""
-        taken = len(f"{longest} {self._iterations}/{self._iterations} {clock}")
-        fitting = fit_words(words, self._console, taken)
-        self._bar.update(self._tasks[label], completed=int(line["iteration"]) + 1, words=fitting)
-
-
 def bar_columns(console: Console) -> tuple[ProgressColumn, ...]:
     """Give the columns that show how far a training is: a bar, where there is room for one, and a count."""
-    width = _bar_width(console)
+    width = bar_width(console)
     return (*((BarColumn(bar_width=width),) if width else ()), MofNCompleteColumn())
 
 
@@ -313,7 +275,7 @@ def fit_words(words: str, console: Console, taken: int) -> str:
         console: where they are shown.
         taken: columns that all but the bar and the words need, blanks between them included.
     """
-    width = _bar_width(console)
+    width = bar_width(console)
     room = console.width - taken - (width + 1 if width else 0)
     parts = words.split("  ")
     while parts and len("  ".join(parts)) > room:
@@ -321,9 +283,11 @@ def fit_words(words: str, console: Console, taken: int) -> str:
     return "  ".join(parts)
 
 
-def _bar_width(console: Console) -> int:
+def bar_width(console: Console) -> int:
+    """Give how long a bar may be; 0 where there is no room for one."""
     return 24 if console.width >= ROOMY else 8 if console.width >= NARROW else 0
 
 
-def _number(value: float | None) -> str:
+def write_number(value: float | None) -> str:
+    """Write a number of the record."""
     return "-" if value is None else f"{value:.4g}"

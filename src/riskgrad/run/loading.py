@@ -1,5 +1,6 @@
 """Loading a run from a file or a folder, as far as it is intact. No code from the file is executed."""
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from riskgrad.run.container import Arrays, Facts, explain_strange, read_containe
 from riskgrad.run.facts import check_facts
 from riskgrad.run.files import refuse
 from riskgrad.run.result import HANDED, Run, run_from_facts
-from riskgrad.run.store import read_history
+from riskgrad.run.store import HISTORY, read_history
 
 
 @checks_kinds
@@ -33,7 +34,7 @@ def load(path: str | Path, policy: Policy | None = None, risk: RiskMeasure | Non
     if _is_folder(place):
         newest = latest_checkpoint(place)
         if newest is None:
-            raise StorageError(f"cannot read {place}: no checkpoint of a run is in this folder")
+            raise StorageError(f"cannot read {place}: no checkpoint of a run is in this folder{_find_runs(place)}")
         lines, damage = read_history(place, newest.facts["history_bytes"], newest.iteration)
         with explain_strange(f"{place} does not hold a run"):
             arrays, facts = _find_stopped_state(newest.arrays, newest.facts)
@@ -46,6 +47,15 @@ def load(path: str | Path, policy: Policy | None = None, risk: RiskMeasure | Non
     run = run_from_facts(arrays, facts, policy, risk)
     _check_spaces(place, run.settings.spaces)
     return run
+
+
+def _find_runs(place: Path) -> str:
+    """Say where the runs of an experiment or a frontier are; nothing for another folder."""
+    with contextlib.suppress(OSError):
+        found = sorted(one.parent for depth in ("*/*", "*/*/*") for one in place.glob(f"{depth}/{HISTORY}"))
+        if found:
+            return f"; it holds several runs, each in a folder of its own, such as {found[0]}"
+    return ""
 
 
 def _check_spaces(place: Path, facts: Any) -> None:
