@@ -12,7 +12,6 @@ from collections.abc import Callable
 import numpy as np
 
 from riskgrad.exact import gradient, return_law
-from riskgrad.exact.law import advance_atoms, rounding_width
 from riskgrad.mdp import FiniteMDP, from_gymnasium, inventory, ruin, slippery_grid, two_roads
 from riskgrad.policy import TabularGibbs
 from riskgrad.risk import parse
@@ -57,6 +56,8 @@ MODELS: dict[str, Callable[[], FiniteMDP]] = {
 
 
 def main() -> None:
+    from riskgrad.exact.law import advance_atoms, rounding_width  # noqa: PLC0415 - other versions name them otherwise
+
     rho = parse("dual-power:2")
     begun = time.perf_counter()
     return_law(two_roads(), np.full((4, 2), 0.5))

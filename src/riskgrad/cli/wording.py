@@ -35,6 +35,8 @@ def _options(name: str) -> list[Any]:
 
 def name_flags(words: str, name: str) -> str:
     """Write arguments of Python, such as `horizon=5`, `horizon=` and `bootstrap=False`, as the flags of a command."""
+    if "=" not in words:  # as in most of them; to list the flags takes as long as all else that a command prints
+        return words
     flags = flags_of(name)
 
     def write(found: re.Match[str]) -> str:
