@@ -100,7 +100,7 @@ def test_an_evaluation_asks_for_the_range_by_its_flag(capsys, tmp_path, monkeypa
         (
             "train two-roads --algorithm onp-sf --trust 0.1",
             (
-                "--trust must not be given for the algorithm onp-sf, which has none, got 0.1; it has --directions, "
+                "--trust must be an option of the algorithm onp-sf, to which it was given, got 0.1; it has --directions, "
                 "--smoothing, --episodes, --common-random-numbers, --orthogonal"
             ),
         ),

@@ -85,7 +85,7 @@ def test_print_and_notebooks_show_every_row(whole):
     for table in (reached, better):
         assert f"<caption>{table.title}</caption>" in page
         assert all(f"<td>{cell}</td>" in page for row in table.rows for cell in row[1:])
-    assert repr(found) == "<Experiment: 3 measures x 5 seeds on 400 fresh episodes>"
+    assert repr(found) == f"<Experiment: {', '.join(RISKS)}; seeds 0, 1, 2, 3, 4>"
     alone = replace(found, runs={key: run for key, run in found.runs.items() if key[0] == "mean"})
     assert [table.title for table in alone.texts()] == [reached.title]
 

@@ -212,9 +212,7 @@ class Experiment:
         return "".join(html_table(one.rows, title=one.title, header=one.header) for one in self.texts())
 
     def __repr__(self) -> str:
-        measures = f"{len(self.risks)} measure{'s' if len(self.risks) > 1 else ''}"
-        seeds = f"{len(self.seeds)} seed{'s' if len(self.seeds) > 1 else ''}"
-        return f"<Experiment: {measures} x {seeds} on {self.episodes:,} fresh episodes>"
+        return f"<Experiment: {', '.join(map(str, self.risks))}; seeds {', '.join(map(str, self.seeds))}>"
 
 
 @checks_kinds
