@@ -100,8 +100,8 @@ def test_an_evaluation_asks_for_the_range_by_its_flag(capsys, tmp_path, monkeypa
         (
             "train two-roads --algorithm onp-sf --trust 0.1",
             (
-                "--trust must be an option of the algorithm onp-sf, to which it was given, got 0.1; it has --directions, "
-                "--smoothing, --episodes, --common-random-numbers, --orthogonal"
+                "--trust must be an option of the algorithm onp-sf, to which it was given, got 0.1; it has "
+                "--directions, --smoothing, --episodes, --common-random-numbers, --orthogonal"
             ),
         ),
         (
