@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import binom
 
 import riskgrad as rg
+from riskgrad.errors import InputError
 from riskgrad.evaluation import bootstrap_intervals
 from riskgrad.risk import RiskMeasure
 from riskgrad.types import DiscreteLaw
@@ -50,6 +51,19 @@ def test_counts_give_the_estimate_of_the_resample_written_out(risk):
     expected = [float(measure.estimate(np.repeat(atoms, row))) for row in drawn]
     np.testing.assert_allclose(measure.estimate_counts(atoms, drawn), expected, rtol=1e-12)
     np.testing.assert_allclose(Wrapped(measure).estimate_counts(atoms, drawn), expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize("risk", ["cvar:0.1", "smooth-cvar:0.1", "dual-power:3", "square-root:5"])
+@pytest.mark.parametrize("size", [1, 2, 500])
+def test_counts_are_weights_to_the_bit(risk, size):
+    rng = np.random.default_rng(size)
+    atoms = rng.normal(size=size)
+    atoms[size // 3] = atoms[size // 2]  # in no order, and two alike
+    drawn = rng.multinomial(10_000, np.full(size, 1 / size), size=150)
+    measure = rg.risk.parse(risk)
+    np.testing.assert_array_equal(measure.estimate_counts(atoms, drawn), measure.estimate(atoms, drawn))
+    with pytest.raises(InputError, match="values must be finite"):
+        measure.estimate_counts(np.append(atoms, np.nan), np.ones((2, size + 1), dtype=int))
 
 
 def test_a_literal_off_policy_estimator_makes_no_difference_on_policy():

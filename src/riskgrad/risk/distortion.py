@@ -37,6 +37,7 @@ from riskgrad.risk.base import EVERY_AXIOM, Axiom, RiskMeasure
 from riskgrad.risk.sample import (
     check_sample,
     check_shapes,
+    counted_distorted_mean,
     distorted_mean,
     order_coefficients,
     upper_masses,
@@ -101,7 +102,7 @@ class DistortionMeasure(RiskMeasure):
 
     def estimate_counts(self, values: FloatArray, counts: IntArray) -> FloatArray:
         """Estimate from order statistics; counts are used as masses, whichever the estimator is."""
-        return weighted_distorted_mean(self.function, check_shapes(values, counts), literal=False)
+        return counted_distorted_mean(self.function, values, counts)
 
     def episodes_counted(self, size: int) -> float:
         """Give 1 / sum w_i^2, where w_i = g(S_i) - g(S_{i+1}) are the weights on the sorted returns."""

@@ -30,7 +30,7 @@ from riskgrad.checks import LARGEST_RETURN, are_usable, as_reals, return_rule
 from riskgrad.distortion import DistortionFunction
 from riskgrad.errors import InputError
 from riskgrad.kinds import checks_calls, checks_kinds
-from riskgrad.types import FloatArray
+from riskgrad.types import FloatArray, IntArray
 
 PIECE = 1 << 12  # numbers whose squares are added in one call of BLAS
 BLOCK = 1 << 15  # numbers worked on at once: 256 KiB, half of a usual second-level cache
@@ -200,6 +200,26 @@ def weighted_distorted_mean(g: DistortionFunction, sample: Sample, *, literal: b
         subscripts = "bm,m->b" if shared else "bm,bm->b"
         result[block] = lowest + np.einsum(subscripts, g.at(levels), steps[0] if shared else steps)
     return result.reshape(sample.shape)[()]
+
+
+def counted_distorted_mean(g: DistortionFunction, values: FloatArray, counts: IntArray) -> FloatArray:
+    """Give the on-policy estimate from different returns [K] and how often each occurs in each sample [B, K].
+
+    Sums of counts are exact, so that it has the same bits as the self-normalized estimate with counts as weights.
+    """
+    if not are_usable(values).all():
+        refuse_bad_values(values)
+    if not np.all(values[:-1] <= values[1:]):
+        order = np.argsort(values, kind="stable")
+        values, counts = values[order], np.take(counts, order, axis=1)
+    steps, result = np.diff(values), np.empty(len(counts))
+    rows = max(1, BLOCK // len(values))
+    for start in range(0, len(counts), rows):
+        block = slice(start, start + rows)
+        above = np.cumsum(counts[block, ::-1], axis=1)[:, ::-1]
+        levels = above[:, 1:] / above[:, :1]
+        result[block] = values[0] + np.einsum("bm,m->b", g.at(levels), steps)
+    return result
 
 
 def _climb(values: FloatArray) -> tuple[NDArray[np.intp], FloatArray, FloatArray, bool]:
