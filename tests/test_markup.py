@@ -81,7 +81,7 @@ def test_a_comparison_and_a_frontier_show_their_rows():
         "Against a, on the same 2,000 episodes",
         "",
         "run  risk      value                   difference          better",
-        f"<b>  cvar:0.1  {texts[8]}  36.0, 35.5 to 36.5  over 99.9%",
+        "<b>  cvar:0.1  -30.0 instead of -66.0  36.0, 35.5 to 36.5  over 99.9%",
     ]
     row = rg.evaluation.table_of_returns(np.arange(50.0), [rg.risk.Mean()])[0]
     point = FrontierPoint("mean", "path", 100, row, row, row, efficient=True)
