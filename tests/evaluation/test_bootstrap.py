@@ -64,6 +64,13 @@ def test_counts_are_weights_to_the_bit(risk, size):
     np.testing.assert_array_equal(measure.estimate_counts(atoms, drawn), measure.estimate(atoms, drawn))
     with pytest.raises(InputError, match="values must be finite"):
         measure.estimate_counts(np.append(atoms, np.nan), np.ones((2, size + 1), dtype=int))
+    for bad, words in (
+        (0 * drawn, "not be all zero"),
+        (-drawn, "not negative"),
+        (drawn[:, 1:], "have one entry per ret"),
+    ):
+        with pytest.raises(InputError, match=words):
+            measure.estimate_counts(atoms, bad)
 
 
 def test_a_literal_off_policy_estimator_makes_no_difference_on_policy():

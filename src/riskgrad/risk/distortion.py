@@ -102,6 +102,7 @@ class DistortionMeasure(RiskMeasure):
 
     def estimate_counts(self, values: FloatArray, counts: IntArray) -> FloatArray:
         """Estimate from order statistics; counts are used as masses, whichever the estimator is."""
+        check_shapes(values, counts)
         return counted_distorted_mean(self.function, values, counts)
 
     def episodes_counted(self, size: int) -> float:

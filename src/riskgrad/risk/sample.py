@@ -217,6 +217,8 @@ def counted_distorted_mean(g: DistortionFunction, values: FloatArray, counts: In
     for start in range(0, len(counts), rows):
         block = slice(start, start + rows)
         above = np.cumsum(counts[block, ::-1], axis=1)[:, ::-1]
+        if not (np.min(counts[block]) >= 0 and np.min(above[:, 0]) > 0):
+            refuse_bad_weights(np.asarray(counts, dtype=np.float64))
         levels = above[:, 1:] / above[:, :1]
         result[block] = values[0] + np.einsum("bm,m->b", g.at(levels), steps)
     return result
