@@ -30,7 +30,8 @@ from riskgrad.backend.beacon import find_stop_signal
 from riskgrad.backend.processes import unnamed_script
 from riskgrad.backend.worker import depend_on_parent, holding_signals
 from riskgrad.checks import check_path
-from riskgrad.errors import InputError, Stopped, refuse_unknown_keyword
+from riskgrad.errors import InputError, Stopped
+from riskgrad.keywords import refuse_keyword_of_train
 from riskgrad.run import Run
 from riskgrad.run.live_crew import ProgressCallback
 from riskgrad.run.stopping import StopRequest, say_if_uncaught, stop_here
@@ -74,7 +75,9 @@ def refuse_unknown_options(function: str, call: Callable[..., Any], training: Ma
         call: the function.
         training: the keywords that it passes on.
     """
-    refuse_unknown_keyword(function, training, {*inspect.signature(call).parameters, *facts_of(TrainOptions)})
+    known, own = facts_of(TrainOptions), inspect.signature(call).parameters
+    if not {*known, *own} >= training.keys():
+        refuse_keyword_of_train(training, known, function, own)
 
 
 def find_folder(folder: str | Path | None, resume: str | Path | None) -> Path | None:

@@ -109,6 +109,14 @@ def test_bad_arguments(call, words):
         (lambda: train(lr=0.1), "rg.train has no keyword 'lr'; did you mean 'step_size'?"),
         (lambda: train(total_timesteps=10), "rg.train has no keyword 'total_timesteps'; did you mean 'max_episodes'?"),
         (lambda: train(foo=1), "rg.train has no keyword 'foo'; it has algorithm, backend, callback"),
+        (
+            lambda: rg.experiment("two-roads", ["mean"], directions=4),
+            "rg.experiment has no keyword 'directions'; it is an",
+        ),
+        (
+            lambda: rg.frontier("two-roads", "cvar", lr=0.1),
+            "rg.frontier has no keyword 'lr'; did you mean 'step_size'?",
+        ),
         (lambda: rg.train("two-roads"), "rg.train: missing a required argument: 'risk'; it takes env, risk, algorithm"),  # pyright: ignore[reportCallIssue]
         (lambda: rg.train("two-roads", "mean", 3), "rg.train: too many positional arguments; it takes env, risk, algo"),  # pyright: ignore[reportCallIssue]
         (rg.risk.CVaR, "rg.risk.CVaR: missing a required argument: 'alpha'; it takes alpha, attitude"),
